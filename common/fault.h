@@ -15,8 +15,8 @@ struct fault {
 	const char *rule; /* static, kebab-case: "replicas-fleet-minimum" */
 	char *path;	  /* "spec.bucket.name"; in a set-like list the path of the list */
 	char *values;	  /* the values that the rule read, in one text */
-	char *message;	  /* "fleet durability needs at least 3 replicas; set spec.replicas to 3 or more" */
-	bool forbidden;	  /* answered with 403 instead of 422: operator policy */
+	char *message; /* "fleet durability needs at least 3 replicas; set spec.replicas to 3 or more" */
+	bool forbidden; /* answered with 403 instead of 422: operator policy */
 };
 
 struct faults {

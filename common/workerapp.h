@@ -45,7 +45,7 @@ struct wa_bucket {
 };
 
 struct wa_env {
-	const char *name, *value; /* value may be "" here: rules refuse it */
+	const char *name, *value;	      /* value may be "" here: rules refuse it */
 	const char *secret_name, *secret_key; /* secretKeyRef */
 };
 
@@ -136,7 +136,7 @@ struct workerapp {
  */
 int workerapp_parse(struct json *doc, struct faults *faults, struct workerapp **ret, struct err *e);
 void workerapp_free(struct workerapp *app);
-define_cleanup(struct workerapp *, workerapp_free)
+define_cleanup(struct workerapp *, workerapp_free);
 #define cleanup_workerapp cleanup(workerapp_free_cleanup)
 
 /* The prefix part of bucket.name without slashes around it ("apps/chat"), and the bucket ("cells"); the caller's. */
