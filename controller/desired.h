@@ -39,8 +39,9 @@
 #define OPERATOR_LABEL_COMPONENT "controller"
 
 /* Annotations of the StatefulSet. */
-#define ANNOTATION_INTENT   "celld-operator.io/intent"	 /* desired_intent() of the live template */
-#define ANNOTATION_RENDERER "celld-operator.io/renderer" /* DESIRED_RENDERER of the live template  \
+#define ANNOTATION_INTENT "celld-operator.io/intent" /* desired_intent() of the live template */
+#define ANNOTATION_RENDERER                                                                        \
+	"celld-operator.io/renderer" /* DESIRED_RENDERER of the live template  \
 							  */
 /* The expectation that the last apply knew; see desired_app_version(). */
 #define ANNOTATION_EXPECTED "celld-operator.io/expected-app-version"
