@@ -122,7 +122,7 @@ start_all() { # in the bed
 	X
 	start etcd
 	start kube-apiserver
-	wait_for 60 kube-apiserver kubectl get --raw /readyz
+	wait_for 60 '*.pid' kubectl get --raw /readyz --request-timeout=2s
 	for c in kube-controller-manager kube-scheduler kube-proxy; do start $c; done
 	for n in $(seq "$NODES"); do
 		ip=$(for f in "${families[@]}"; do echo -n ",IP:$(addr "$f" "$n" 1)"; done)
@@ -140,7 +140,7 @@ start_all() { # in the bed
 	}
 	X
 	start coredns
-	wait_for 60 kube-controller-manager kubectl get serviceaccount default
+	wait_for 60 '*.pid' kubectl get serviceaccount default
 	kubectl apply -f - > /dev/null <<-X
 	apiVersion: storage.k8s.io/v1
 	kind: StorageClass
@@ -161,5 +161,5 @@ start_all() { # in the bed
 	endpoints: [{addresses: ["$self"]}]
 	ports: [{name: dns, port: 53, protocol: UDP}, {name: dns-tcp, port: 53, protocol: TCP}]
 	X
-	wait_for 60 - kubectl wait --for=condition=Ready nodes --all --timeout=1s
+	wait_for 60 '*.pid' kubectl wait --for=condition=Ready nodes --all --timeout=1s
 }

@@ -56,7 +56,7 @@ fault() { # VERB ARG...
 	node-start:1) component "$1"; node_addr add "$1"; start "$1" ;;
 	stop:1 | start:1) "$verb" "$1" ;;
 	apiserver-stop:0) stop kube-apiserver ;;
-	apiserver-start:0) start kube-apiserver; wait_for 60 kube-apiserver kubectl get --raw /readyz ;;
+	apiserver-start:0) start kube-apiserver; wait_for 60 kube-apiserver.pid kubectl get --raw /readyz --request-timeout=2s ;;
 	*) usage ;;
 	esac
 }

@@ -22,13 +22,14 @@ edit_images() { # JQ-ARG...: puts a changed file in the old one's place
 }
 
 images() {
-	local env='[]' uid=null command='[]' verb=${1:-list}
+	local as='' env='[]' uid=null command='[]' verb=${1:-list}
 	[ -e "$D/images.json" ] || die "is not up"
 	[ $# = 0 ] || shift
 	while [ "$verb" = add ]; do
 		case ${1-}:$# in
 		--env:[2-9]*) env=$(jq -c --arg e "$2" '. + [$e]' <<< "$env") ;;
 		--uid:[2-9]*) uid=$2 ;;
+		--as:[2-9]*) as=$2 ;;
 		*) break ;;
 		esac
 		shift 2
@@ -38,9 +39,9 @@ images() {
 		"$D/images.json" ;;
 	add:[1-9]*)
 		[ $# = 1 ] || command=$(jq -cn '$ARGS.positional' --args -- "${@:2}")
-		edit_images --arg p "$1" --argjson c "$command" --argjson e "$env" --argjson u "$uid" '
-			(if $c == [] then first(.[] | select(.prefix as $q | $p | startswith($q)) | select(.refuse | not)) //
-				error("nothing fits " + $p) else {command: $c} end) as $old |
+		edit_images --arg p "$1" --arg of "${as:-$1}" --argjson c "$command" --argjson e "$env" --argjson u "$uid" '
+			(if $c == [] then first(.[] | select(.prefix as $q | $of | startswith($q)) | select(.refuse | not)) //
+				error("nothing stands for " + $of) else {command: $c} end) as $old |
 			map(select(.refuse)) + [$old + {prefix: $p, env: (($old.env // []) + $e)} +
 				if $u then {uid: $u} else {} end] + map(select(.prefix != $p and (.refuse | not)))'
 		;;

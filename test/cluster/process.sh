@@ -2,7 +2,7 @@
 
 started() { # PID: its start time
 	local s
-	{ s=$(< "/proc/$1/stat"); } 2> /dev/null || return 0
+	{ s=$(< "/proc/$1/stat"); } 2> /dev/null && [ "$s" ] || return 0
 	set -- ${s##*) }
 	echo "${20}"
 }
@@ -23,10 +23,10 @@ daemon() { # CMD...: becomes it, with nothing of the caller's but the output
 	exec setsid env --default-signal "$@"
 }
 
-wait_for() { # SECONDS COMPONENT CMD...: until CMD succeeds; not longer than the component lives
-	local end=$((SECONDS + $1)) component=$2; shift 2
+wait_for() { # SECONDS PID-FILES CMD...: until CMD succeeds; not longer than all of these components live
+	local end=$((SECONDS + $1)) files=$2 f; shift 2
 	until ("$@") > /dev/null 2>&1; do
-		[ "$component" = - ] || alive $(< "$component.pid") || die "$component has ended: $(last "$component.log")"
+		for f in $files; do alive $(< "$f") || die "${f%.pid} has ended: $(last "${f%.pid}.log")"; done
 		((SECONDS < end)) || die "timed out: $*"
 		sleep 0.2
 	done

@@ -76,6 +76,7 @@ left_of() { # NAME: what there still is of it
 	grep -laF "BED_INSIDE=$1" /proc/[0-9]*/environ 2> /dev/null
 	ls -d "/tmp/bed-$1" 2> /dev/null
 	ip -o link | grep -o 'bed0'
+	true
 }
 gone() { # NAME: no process, namespace, mount or file of it
 	[ "$(wc -l < "$work/$1.ns")" -ge 5 ] || { echo 'no namespaces were seen'; return 1; }
@@ -166,7 +167,7 @@ check 'a refused image: the other pod stays' ready web-0 True
 bed images allow web:v2
 k delete pod web-1 --wait=false > /dev/null
 check 'allowed again: rolled out' within 30 k rollout status sts/web --timeout=1s
-bed images add --env 'IMAGE=web:as-${TAG}' example.org/web@sha256:
+bed images add --as web: --env 'IMAGE=web:as-${TAG}' example.org/web@sha256:
 k run digest --image=example.org/web@sha256:$(printf %064d 7) > /dev/null
 check 'an image by digest, as another one' within 15 ready digest True
 check 'an added image has its environment' is "web:as-example.org/web@sha256:$(printf %064d 7)" k exec digest -- printenv IMAGE
@@ -205,9 +206,9 @@ check 'a second bed beside it' is 10.99.0.1 env BED_NAME=$two "$here/bed" kubect
 check 'audit: leases when asked for' eval 'BED_NAME=$two audit ".objectRef.resource == \"leases\"" | grep "^system:node:node-1 .* leases node-1"'
 traces $two
 kill -9 "$(cut -d' ' -f1 /tmp/bed-$two/anchor)"
-check 'a dead bed says so' fails_with 'is not up' env BED_NAME=$two "$here/bed" kubectl get nodes
 BED_NAME=$two bed down
 check 'down after kill -9 of the bed: nothing is left' gone $two
+check 'what is not up says so' fails_with 'is not up' env BED_NAME=$two "$here/bed" kubectl get nodes
 check 'the first one does not notice' is ok k get --raw /readyz
 
 interrupted() { # SIGNAL: of an `up` whose etcd already runs
