@@ -114,7 +114,7 @@ bool httpd_draining(const struct httpd *h);
 unsigned httpd_drain(struct httpd *h, int64_t lame_duck_ms, int64_t deadline_ms);
 /* Stops at once unless drained, and frees. NULL is nothing. */
 void httpd_free(struct httpd *h);
-define_cleanup(struct httpd *, httpd_free)
+define_cleanup(struct httpd *, httpd_free);
 #define cleanup_httpd cleanup(httpd_free_cleanup)
 
 #endif

@@ -38,11 +38,11 @@ struct metrics;
 /* The table is lent and must outlive the registry. */
 struct metrics *metrics_new(const struct metric *table, size_t n) must_use;
 void metrics_free(struct metrics *m);
-define_cleanup(struct metrics *, metrics_free)
+define_cleanup(struct metrics *, metrics_free);
 #define cleanup_metrics cleanup(metrics_free_cleanup)
 
-	/* Counters (delta >= 0) and gauges. labels may be NULL for a row that has none. */
-	void metrics_add(struct metrics *m, size_t row, double delta, const char *const *labels);
+/* Counters (delta >= 0) and gauges. labels may be NULL for a row that has none. */
+void metrics_add(struct metrics *m, size_t row, double delta, const char *const *labels);
 /* Gauges; also a counter that is counted elsewhere. */
 void metrics_set(struct metrics *m, size_t row, double value, const char *const *labels);
 /* Histograms. */
