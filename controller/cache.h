@@ -8,6 +8,7 @@
 #define CONTROLLER_CACHE_H
 
 #include "common/json.h"
+#include "common/kube/client.h"
 #include "common/strlist.h"
 #include "controller/fleet.h"
 
@@ -23,7 +24,6 @@ enum cache_kind {
 	CACHE_KINDS,
 };
 
-struct kube_kind;
 extern const struct kube_kind cache_kinds[CACHE_KINDS];
 
 struct cache;

@@ -141,6 +141,62 @@ bool compare_owns_more(const struct json *want, const struct json *live, const c
 	return entry && owns_more(json_get(entry, "fieldsV1"), want);
 }
 
+static struct json *owned(const struct json *fields, const struct json *live);
+
+static void own_element(struct json *list, const struct json *field, const struct json *live)
+{
+	const struct json *e = element(live, json_name(field));
+	bool whole = str_starts(json_name(field), "v:");
+
+	if (e)
+		json_add(list, whole ? json_dup(e) : owned(field, e));
+}
+
+/* A leaf has no fields below it, or only ".": then the whole live value is meant. */
+static bool is_leaf(const struct json *fields)
+{
+	for (const struct json *f = json_first(fields); f; f = json_next(f)) {
+		if (!str_eq(json_name(f), "."))
+			return false;
+	}
+	return true;
+}
+
+static struct json *owned(const struct json *fields, const struct json *live)
+{
+	struct json *to;
+
+	if (is_leaf(fields))
+		return json_dup(live);
+	to = json_kind(live) == JSON_ARRAY ? json_new_array() : json_new_object();
+	for (const struct json *f = json_first(fields); f; f = json_next(f)) {
+		const char *path = json_name(f);
+
+		if (str_starts(path, "f:") && json_get(live, path + 2))
+			json_set(to, path + 2, owned(f, json_get(live, path + 2)));
+		else if (!str_starts(path, "f:") && !str_eq(path, "."))
+			own_element(to, f, live);
+	}
+	return to;
+}
+
+struct json *compare_owned(const struct json *live, const char *manager)
+{
+	const struct json *entry = entry_of(live, manager, true);
+	const struct json *meta = json_get(live, "metadata");
+	struct json *to, *m;
+
+	if (!entry)
+		return NULL;
+	to = owned(json_get(entry, "fieldsV1"), live);
+	json_set_str(to, "apiVersion", json_get_str(live, "apiVersion"));
+	json_set_str(to, "kind", json_get_str(live, "kind"));
+	m = json_object_at(to, "metadata");
+	json_set_str(m, "name", json_get_str(meta, "name"));
+	json_set_str(m, "namespace", json_get_str(meta, "namespace"));
+	return to;
+}
+
 bool compare_differs(const struct json *want, const struct json *live, const char *manager)
 {
 	return !compare_covers(want, live) || compare_owns_more(want, live, manager);

@@ -14,6 +14,11 @@
 bool compare_covers(const struct json *want, const struct json *live);
 /* The managedFields entry of manager (operation Apply, no subresource) in live owns a leaf that want does not have. */
 bool compare_owns_more(const struct json *want, const struct json *live, const char *manager);
+/*
+ * The part of live that manager's Apply entry owns, as an object that can be applied again: apiVersion, kind, name and
+ * namespace, and our leaves with their live values. NULL: there is no such entry. The caller's.
+ */
+struct json *compare_owned(const struct json *live, const char *manager) must_use;
 /* A write is due. */
 bool compare_differs(const struct json *want, const struct json *live, const char *manager);
 /* manager has an entry of any operation in live's managedFields. */
