@@ -343,10 +343,12 @@ static bool merge_source(const struct reader *r, const struct object *o, size_t 
 		return i == 0;
 	}
 	*ret = json_item(o->merge, i);
+	if (!*ret)
+		return false;
 	while (i--)
 		place = r->places->v[place].next;
 	*ret_first = r->places->v[place].first;
-	return *ret != NULL;
+	return true;
 }
 
 /* `<<: value`: it must be an object or objects, and replace nothing that was given before. */
