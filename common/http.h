@@ -49,7 +49,7 @@ bool http_cancel_triggered(const struct http_cancel *c); /* NULL: false */
 /* --- requests and answers
  * --------------------------------------------------------------------------------------- */
 
-/* Texts are PEM and lent until the request has ended; NULL: not used. */
+/* Texts are PEM; NULL: not used. */
 struct http_tls {
 	const char *ca_file; /* read anew for new connections (kept at most 60 s) */
 	const char *ca_pem;  /* wins over ca_file; neither: the system's authorities */
@@ -184,8 +184,8 @@ struct http_handler {
 struct http_loop *http_loop_new(struct http_cancel *cancel) must_use;
 void http_loop_free(struct http_loop *l); /* stops what runs, without done() */
 define_cleanup(struct http_loop *, http_loop_free)
-	/* Texts of r other than body and tls are copied at once; body and *tls with its texts are
-	 * lent until the end. A request that cannot be made ends through done() as well. */
+	/* The body is lent until the end; everything else of r is copied at once. A request that
+	 * cannot be made ends through done() as well. */
 	struct http_transfer *http_loop_start(struct http_loop *l, const struct http_request *r,
 					      const struct http_handler *h);
 /* Ends t without done(). Not from within data(). */
