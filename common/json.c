@@ -365,9 +365,15 @@ void json_set(struct json *obj, const char *name, struct json *value)
 	if (json_get(obj, name)) {
 		if (!cJSON_ReplaceItemInObjectCaseSensitive(in_mut(obj), name, in_mut(value)))
 			abort();
-	} else if (!cJSON_AddItemToObject(in_mut(obj), name, in_mut(value))) {
-		abort();
+	} else {
+		json_add_member(obj, name, value);
 	}
+}
+
+void json_add_member(struct json *obj, const char *name, struct json *value)
+{
+	if (value && !cJSON_AddItemToObject(in_mut(obj), name, in_mut(value)))
+		abort();
 }
 
 void json_set_str_always(struct json *obj, const char *name, const char *s)
@@ -455,12 +461,25 @@ void json_print_str(const char *s, struct buf *to)
 	buf_putc(to, '"');
 }
 
+/* The shortest text that reads back as the same double. */
+static void print_fraction(double d, struct buf *to)
+{
+	char text[32];
+
+	for (int digits = 15; digits <= 17; digits++) {
+		(void)snprintf(text, sizeof(text), "%.*g", digits, d);
+		if (strtod(text, NULL) == d)
+			break;
+	}
+	buf_puts(to, text);
+}
+
 static void print_number(double d, struct buf *to)
 {
 	if (d == floor(d) && d >= -MAX_EXACT && d <= MAX_EXACT)
 		buf_printf(to, "%lld", (long long)d);
 	else if (isfinite(d))
-		buf_printf(to, "%.17g", d);
+		print_fraction(d, to);
 	else
 		buf_puts(to, "null");
 }

@@ -96,6 +96,8 @@ struct json *json_dup(const struct json *j) must_use;
 /* Takes value and puts it at obj.name, in the place of an older one. NULL value: nothing happens.
  */
 void json_set(struct json *obj, const char *name, struct json *value);
+/* The same for a name that obj is known not to have: no search. */
+void json_add_member(struct json *obj, const char *name, struct json *value);
 void json_set_str(struct json *obj, const char *name,
 		  const char *s); /* NULL or "": nothing happens */
 void json_set_str_always(struct json *obj, const char *name, const char *s);
