@@ -1,0 +1,267 @@
+/*
+ * http_client.c - blocking requests, pools and batches, all on an http_loop.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/http.h"
+
+struct http_client {
+	struct http_loop *loop;
+	struct http_client *next; /* idle in a pool */
+};
+
+struct http_client *http_client_new(struct http_cancel *cancel)
+{
+	struct http_client *c = xcalloc(1, sizeof(*c));
+
+	c->loop = http_loop_new(cancel);
+	return c;
+}
+
+void http_client_free(struct http_client *c)
+{
+	if (!c)
+		return;
+	http_loop_free(c->loop);
+	free(c);
+}
+
+/* One http_do. */
+struct wait {
+	struct http_response *to;
+	struct err *e;
+	bool over;
+	int result;
+};
+
+static void swap(struct buf *a, const struct buf *b, struct buf *keep)
+{
+	*keep = *a;
+	*a = *b;
+}
+
+static void wait_done(void *ctx, const struct http_response *r, const struct err *e)
+{
+	struct wait *w = ctx;
+	struct buf headers, body;
+
+	/* The transfer is freed right after: its buffers become the caller's, the caller's the
+	 * transfer's. */
+	swap(&w->to->headers, &r->headers, &headers);
+	swap(&w->to->body, &r->body, &body);
+	w->to->status = r->status;
+	w->to->retry_after_ms = r->retry_after_ms;
+	w->to->date_ms = r->date_ms;
+	buf_done(&headers);
+	buf_done(&body);
+	w->over = true;
+	if (e) {
+		*w->e = *e;
+		w->result = -(int)e->code;
+	}
+}
+
+int http_do(struct http_client *c, const struct http_request *r, struct http_response *ret,
+	    struct err *e)
+{
+	struct wait w = { .to = ret, .e = e };
+	struct http_handler h = { .done = wait_done, .ctx = &w };
+	struct http_transfer *t = http_loop_start(c->loop, r, &h);
+
+	ret->status = 0;
+	while (!w.over) {
+		if (http_loop_run(c->loop, 60000) < 0 && !w.over) {
+			http_loop_stop(c->loop, t);
+			return err_set(e, ERR_CANCELED, "canceled");
+		}
+	}
+	return w.result;
+}
+
+int http_client_sleep(struct http_client *c, int64_t ms)
+{
+	return http_loop_run(c->loop, ms);
+}
+
+void http_client_wake(struct http_client *c)
+{
+	http_loop_wake(c->loop);
+}
+
+/* --- pool ------------------------------------------------------------------------------------- */
+
+struct http_pool {
+	pthread_mutex_t lock; /* of idle */
+	struct http_client *idle;
+	struct http_cancel *cancel;
+};
+
+struct http_pool *http_pool_new(struct http_cancel *cancel)
+{
+	struct http_pool *p = xcalloc(1, sizeof(*p));
+
+	(void)pthread_mutex_init(&p->lock, NULL);
+	p->cancel = cancel;
+	return p;
+}
+
+void http_pool_free(struct http_pool *p)
+{
+	struct http_client *next;
+
+	if (!p)
+		return;
+	for (struct http_client *c = p->idle; c; c = next) {
+		next = c->next;
+		http_client_free(c);
+	}
+	(void)pthread_mutex_destroy(&p->lock);
+	free(p);
+}
+
+struct http_client *http_pool_get(struct http_pool *p)
+{
+	struct http_client *c;
+
+	(void)pthread_mutex_lock(&p->lock);
+	c = p->idle;
+	if (c)
+		p->idle = c->next;
+	(void)pthread_mutex_unlock(&p->lock);
+	return c ? c : http_client_new(p->cancel);
+}
+
+void http_pool_put(struct http_pool *p, struct http_client *c)
+{
+	(void)pthread_mutex_lock(&p->lock);
+	c->next = p->idle; /* last in, first out: the warmest connection goes first */
+	p->idle = c;
+	(void)pthread_mutex_unlock(&p->lock);
+}
+
+/* --- batch ------------------------------------------------------------------------------------ */
+
+struct get {
+	struct http_batch *batch;
+	char *url;
+	void *tag;
+	struct http_transfer *transfer; /* in flight */
+	bool over;
+};
+
+struct http_batch {
+	struct http_loop *loop;
+	struct get *gets;
+	size_t n, room;
+	/* of the run */
+	size_t next;
+	int in_flight;
+	http_batch_done *done;
+	void *ctx;
+};
+
+struct http_batch *http_batch_new(struct http_cancel *cancel)
+{
+	struct http_batch *b = xcalloc(1, sizeof(*b));
+
+	b->loop = http_loop_new(cancel);
+	return b;
+}
+
+static void batch_clear(struct http_batch *b)
+{
+	for (size_t i = 0; i < b->n; i++)
+		free(b->gets[i].url);
+	b->n = b->next = 0;
+	b->in_flight = 0;
+}
+
+void http_batch_free(struct http_batch *b)
+{
+	if (!b)
+		return;
+	http_loop_free(b->loop);
+	batch_clear(b);
+	free(b->gets);
+	free(b);
+}
+
+void http_batch_add(struct http_batch *b, const char *url, void *tag)
+{
+	if (b->n == b->room) {
+		b->room = b->room ? b->room * 2 : 16;
+		b->gets = xrealloc(b->gets, b->room * sizeof(*b->gets));
+	}
+	b->gets[b->n++] = (struct get){ .batch = b, .url = xstrdup(url), .tag = tag };
+}
+
+static void get_done(void *ctx, const struct http_response *r, const struct err *e)
+{
+	struct get *g = ctx;
+
+	g->over = true;
+	g->batch->in_flight--;
+	g->batch->done(g->batch->ctx, g->tag, r, e);
+}
+
+static void get_start(struct get *g, const struct http_batch_limits *limits, int64_t left_ms)
+{
+	int64_t ms = limits->request_ms < left_ms ? limits->request_ms : left_ms;
+	struct http_request r = {
+		.url = g->url,
+		.timeout_ms = ms,
+		.connect_timeout_ms = ms,
+		.max_response = limits->max_response,
+		.plain_ok = true,
+		.one_shot = true,
+	};
+	struct http_handler h = { .done = get_done, .ctx = g };
+
+	g->transfer = http_loop_start(g->batch->loop, &r, &h);
+	g->batch->in_flight++;
+}
+
+/* Ends what has not ended. */
+static void batch_cut(struct http_batch *b, enum err_code code)
+{
+	struct http_response none = HTTP_RESPONSE_INIT;
+	struct err e = ERR_INIT;
+
+	(void)err_set(&e, code, "%s",
+		      code == ERR_TIMEOUT ? "the batch's time is over" : "canceled");
+	for (size_t i = 0; i < b->n; i++) {
+		struct get *g = &b->gets[i];
+
+		if (g->over)
+			continue;
+		if (g->transfer)
+			http_loop_stop(b->loop, g->transfer);
+		b->done(b->ctx, g->tag, &none, &e);
+	}
+}
+
+int http_batch_run(struct http_batch *b, const struct http_batch_limits *limits,
+		   http_batch_done *done, void *ctx)
+{
+	int64_t end = clock_mono_ms() + limits->batch_ms, left;
+	int r = 0;
+
+	b->done = done;
+	b->ctx = ctx;
+	while (b->next < b->n || b->in_flight) {
+		left = end - clock_mono_ms();
+		if (left <= 0)
+			break;
+		while (b->next < b->n && b->in_flight < limits->in_flight)
+			get_start(&b->gets[b->next++], limits, left);
+		r = http_loop_run(b->loop, left);
+		if (r < 0)
+			break;
+	}
+	batch_cut(b, r < 0 ? ERR_CANCELED : ERR_TIMEOUT);
+	batch_clear(b);
+	return r;
+}
