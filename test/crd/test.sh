@@ -46,7 +46,7 @@ documents() { # FILE: its documents as JSON, one a line, in the test's namespace
 }
 
 faults() { # the answer of kubectl on stdin: one line PATH: FAULT each
-	sed -E -e '/is invalid: *$/d' -e 's/^(The|Error from server).* is invalid: //' -e 's/^\* //' \
+	sed -E -e '/^Warning: /d' -e '/is invalid: *$/d' -e 's/^(The|Error from server).* is invalid: //' -e 's/^\* //' \
 		-e '/some validation rules were not checked/d' \
 		-e 's/^([^ ]+): Invalid value: ("([^"\\]|\\.)*": |[-+.0-9a-z{}]+: )?/\1: /' -e '/^ *$/d'
 }
@@ -154,14 +154,18 @@ for name in workerapps:WorkerApp celldobjectstores:CelldObjectStore; do
 		if grep -qE -- "$pattern" "$tmp/seen-$kind"; then pass; else fail "$name: no refused sample for" "$pattern"; fi
 	done < "$tmp/constraints"
 	echo "$name: $(wc -l < "$tmp/constraints") constraints refused"
-	jq -r --arg kind "$kind" 'select(.kind == $kind) | paths(scalars) as $p | "\($p | map(if type == "number" then "[]" else
+	jq -r --arg kind "$kind" 'select(.kind == $kind) | if .spec.podLabels then .spec.podLabels |= {"*": to_entries[0].value}
+		else . end | paths(scalars) as $p | "\($p | map(if type == "number" then "[]" else
 		".\(.)" end) | join("") | ltrimstr("."))\t\(getpath($p))"' "$tmp/accepted" | sort -u > "$tmp/held"
 	jq -rf "$here/allowed.jq" "$tmp/$name.json" | sort -u > "$tmp/allowed"
 	while IFS= read -r line; do
 		path=${line%%$'\t'*} value=${line#*$'\t'}
-		path=$(sed -E 's/[][.]/\\&/g; s/\*$/[^\t]*/' <<< "$path")
-		[ "$value" = '*' ] && value='.+' || value=$(sed -E 's/[][.*^$]/\\&/g' <<< "$value")
-		if grep -qE -- "^$path"$'\t'"$value\$" "$tmp/held"; then pass; else fail "$name: no accepted sample holds" "$line"; fi
+		if awk -F '\t' -v path="$path" -v value="$value" \
+			'$1 == path && (value == "*" ? $2 != "" : $2 "" == value "") { found = 1 } END { exit !found }' "$tmp/held"; then
+			pass
+		else
+			fail "$name: no accepted sample holds" "$line"
+		fi
 	done < "$tmp/allowed"
 	echo "$name: $(wc -l < "$tmp/allowed") values accepted"
 done
@@ -244,7 +248,6 @@ merge() { r patch "$long" --type merge -p "$1"; }
 check 'ratchet: a label may be added' r label "$long" a=b
 check 'ratchet: another field may change' merge '{"spec":{"replicas":4}}'
 check 'ratchet: status may be written' r patch "$long" --subresource=status --type merge -p '{"status":{"phase":"Ready"}}'
-check 'ratchet: a host name may be added' merge '{"spec":{"hostnames":["a_b.example.com","chat.example.com","new.example.com"]}}'
 check 'ratchet: another bad host name may not' equal "$(merge '{"spec":{"hostnames":["c_d.example.com"]}}' 2>&1 | faults | cut -d ' ' -f 1-3)" \
 	'spec.hostnames[0]: not a'
 check 'ratchet: a good object may not go bad' equal "$(merge '{"spec":{"telemetry":{"otlpEndpoint":"otel"}}}' 2>&1 | faults | cut -d ' ' -f 1-3)" \
