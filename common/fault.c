@@ -88,12 +88,16 @@ void faults_done(struct faults *l)
 	*l = (struct faults)FAULTS_INIT;
 }
 
-/* Steps over "[12]" of a path. */
+/* Steps over "[12]" of a path; "[key]" of a map stays. */
 static const char *skip_index(const char *p)
 {
-	const char *end = *p == '[' ? strchr(p, ']') : NULL;
+	const char *end = p + 1;
 
-	return end ? end + 1 : p;
+	if (*p != '[')
+		return p;
+	while (*end >= '0' && *end <= '9')
+		end++;
+	return *end == ']' ? end + 1 : p;
 }
 
 static bool same_path(const char *a, const char *b)

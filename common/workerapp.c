@@ -173,7 +173,7 @@ static const struct json *read_map(const struct json *j, const char *at, struct 
 	if (!is_kind(j, JSON_OBJECT, at, faults))
 		return NULL;
 	for (const struct json *c = json_first(j); c; c = json_next(c)) {
-		cleanup(freep) char *path = xasprintf("%s.%.128s", at, json_name(c));
+		cleanup(freep) char *path = xasprintf("%s[%.128s]", at, json_name(c));
 
 		(void)is_kind(c, JSON_STRING, path, faults);
 	}
