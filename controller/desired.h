@@ -41,8 +41,8 @@
 /* Annotations of the StatefulSet. */
 #define ANNOTATION_INTENT "celld-operator.io/intent" /* desired_intent() of the live template */
 #define ANNOTATION_RENDERER                                                                        \
-	"celld-operator.io/renderer" /* DESIRED_RENDERER of the live template  \
-							  */
+	"celld-operator.io/renderer" /* DESIRED_RENDERER of the live template                      \
+				      */
 /* The expectation that the last apply knew; see desired_app_version(). */
 #define ANNOTATION_EXPECTED "celld-operator.io/expected-app-version"
 /* Annotations of the pod template. */
@@ -50,6 +50,9 @@
 #define ANNOTATION_APP_VERSION	 "celld-operator.io/app-version"
 #define ANNOTATION_CONFIG_HASH	 "celld-operator.io/config-hash"
 #define ANNOTATION_RESTART	 "celld-operator.io/restart-token"
+/* The cloud identity that the ServiceAccount names: pods take it up at their start only, so its
+ * change must restart them. */
+#define ANNOTATION_IDENTITY "celld-operator.io/identity"
 /* Annotations of each claim: whose data it holds. */
 #define ANNOTATION_CLAIM_APP	"celld-operator.io/app-uid"
 #define ANNOTATION_CLAIM_BUCKET "celld-operator.io/bucket"
@@ -62,6 +65,10 @@
  * data-<app>-celld-<ordinal>. */
 #define DESIRED_CONTAINER "celld"
 #define DESIRED_DATA	  "data"
+#define DESIRED_DATA_PATH "/var/lib/celld"
+/* spec.vars: where the file is in the container, and its key in the Secret. */
+#define DESIRED_VARS_PATH "/etc/celld"
+#define DESIRED_VARS_KEY  "vars.env"
 
 struct desired_input {
 	const struct workerapp *app;
@@ -153,6 +160,12 @@ struct json *desired_owner(const struct workerapp *app) must_use;
 /* Quantities as the API server stores them: "500m", "2"; "8Gi", "1Ti". */
 char *desired_cpu(int64_t millis) must_use;
 char *desired_gi(int64_t gi) must_use;
+/*
+ * A copy of what the user wrote in Kubernetes' own types (tolerations, peers, rules), as the API
+ * server stores it: it drops empty strings, nulls and empty lists, but not the values of
+ * matchLabels. NULL gives NULL.
+ */
+struct json *desired_canonical(const struct json *j) must_use;
 const char *
 desired_namespace(const struct workerapp *app); /* "default" when the document names none */
 const struct celld_facts *desired_facts(const struct desired_input *in);
