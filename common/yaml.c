@@ -68,10 +68,10 @@ static void free_places(struct yaml_places *p)
 	free(p->v);
 	free(p);
 }
-define_cleanup(struct yaml_places *, free_places)
+define_cleanup(struct yaml_places *, free_places);
 
-	static int at(yaml_mark_t mark, enum err_code code, const char *what, const char *name,
-		      struct err *e)
+static int at(yaml_mark_t mark, enum err_code code, const char *what, const char *name,
+	      struct err *e)
 {
 	return err_set(e, code, "line %zu: %s%.100s%s", mark.line + 1, what, name ? name : "",
 		       name ? "'" : "");
