@@ -18,6 +18,7 @@ import (
 
 	"celld-operator/test/cluster/container"
 
+	"golang.org/x/sys/unix"
 	"google.golang.org/protobuf/proto"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 	critest "k8s.io/cri-api/pkg/apis/testing"
@@ -96,6 +97,9 @@ func (r *processRuntime) StartContainer(_ context.Context, id string) error {
 		if p.r, p.w, err = os.Pipe(); err != nil {
 			return err
 		}
+	}
+	for _, p := range []pipe{stdout, stderr} { // while this process is frozen, a container may write so much
+		unix.FcntlInt(p.w.Fd(), unix.F_SETPIPE_SZ, 1<<20)
 	}
 	var logs sync.WaitGroup
 	logs.Go(func() { copyLog(stdout.r, c.LogPath, "stdout") })

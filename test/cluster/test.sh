@@ -186,10 +186,12 @@ check 'audit: a refused write, with whom it was made for' is 'system:serviceacco
 check 'audit: no reads, no leases' is '' audit '.verb == "get" or .verb == "list" or .verb == "watch" or .objectRef.resource == "leases"'
 
 # --- nodes and components --------------------------------------------------------------------------
-bed node-kill node-1
+node=$(pod web-1 '{.spec.nodeName}') ip1=$(pod web-1 '{.status.podIP}')
+check 'before node-kill: its pod answers' reaches "$ip1"
+bed node-kill "$node"
 check 'node-kill: its pod is silent' not reaches "$ip1"
-check 'node-kill: the kubelet is gone' eval 'bed status | grep "^node-1 *does not run"'
-bed node-start node-1
+check 'node-kill: the kubelet is gone' eval 'bed status | grep "^$node *does not run"'
+bed node-start "$node"
 bed stop kube-scheduler
 check 'stop: a component is gone' eval 'bed status | grep "^kube-scheduler *does not run"'
 bed start kube-scheduler
