@@ -252,13 +252,12 @@ static char *show(const struct sim *sim)
 	cJSON_AddStringToObject(doc, "deployment", sim->deploy.now.version);
 	cJSON *faults = cJSON_AddObjectToObject(doc, "faults");
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-		const char *member = (const char *)sim + keys[i].offset;
-		if (keys[i].kind == NUMBER && *(const long long *)(const void *)member >= 0)
+		const void *member = (const char *)sim + keys[i].offset;
+		if (keys[i].kind == NUMBER && *(const long long *)member >= 0)
 			cJSON_AddNumberToObject(faults, keys[i].name,
-						(double)*(const long long *)(const void *)member);
-		else if (keys[i].kind == SWITCH && *(const bool *)(const void *)member)
-			cJSON_AddTrueToObject(faults, keys[i].name);
-		else if (keys[i].kind == WHERE && *(const int *)(const void *)member != 0)
+						(double)*(const long long *)member);
+		else if ((keys[i].kind == SWITCH && *(const bool *)member) ||
+			 (keys[i].kind == WHERE && *(const int *)member != 0))
 			cJSON_AddTrueToObject(faults, keys[i].name);
 	}
 	if (sim->faults.slow > 0)

@@ -157,7 +157,8 @@ static void need_folder(const char *name)
 		(void)mkdir(path, 0777);
 		*at = '/';
 	}
-	if ((mkdir(path, 0777) != 0 && errno != EEXIST) || access(path, W_OK | X_OK) != 0)
+	(void)mkdir(path, 0777);
+	if (access(path, W_OK | X_OK) != 0)
 		sim_die(1, "celld: %s: cannot write to %s: %s", name, path, strerror(errno));
 }
 
