@@ -23,6 +23,7 @@
  *   reset, clear                        takes all of them back
  *   deploy=VERSION                      adopts that version now (0.4 and later)
  *   drain                               what SIGTERM does
+ *   drained                             ends the drain that is going on
  *   fence                               SELF-FENCE, exit status 3
  *   exit=STATUS                         ends at once
  *
@@ -194,6 +195,8 @@ static bool act(struct sim *sim, const char *name, const char *value)
 		control_clear(&sim->faults);
 	else if (strcmp(name, "drain") == 0)
 		sim->stop = true;
+	else if (strcmp(name, "drained") == 0)
+		sim->drain_end_ms = sim_now();
 	else if (strcmp(name, "fence") == 0)
 		sim_die(3, "SELF-FENCE: node lease of %s is lost", sim->config.node);
 	else if (strcmp(name, "exit") == 0 && value != NULL && env_parse_uint(value, &status) &&
@@ -246,15 +249,15 @@ static char *show(const struct sim *sim)
 	cJSON_AddStringToObject(doc, "version", sim->release);
 	cJSON_AddStringToObject(doc, "node", sim->config.node);
 	cJSON_AddStringToObject(doc, "phase", phases[sim->phase]);
+	cJSON_AddStringToObject(doc, "deployment", sim->deploy.now.version);
 	cJSON *faults = cJSON_AddObjectToObject(doc, "faults");
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-		const char *member = (const char *)sim + keys[i].offset;
-		if (keys[i].kind == NUMBER && *(const long long *)(const void *)member >= 0)
+		const void *member = (const char *)sim + keys[i].offset;
+		if (keys[i].kind == NUMBER && *(const long long *)member >= 0)
 			cJSON_AddNumberToObject(faults, keys[i].name,
-						(double)*(const long long *)(const void *)member);
-		else if (keys[i].kind == SWITCH && *(const bool *)(const void *)member)
-			cJSON_AddTrueToObject(faults, keys[i].name);
-		else if (keys[i].kind == WHERE && *(const int *)(const void *)member != 0)
+						(double)*(const long long *)member);
+		else if ((keys[i].kind == SWITCH && *(const bool *)member) ||
+			 (keys[i].kind == WHERE && *(const int *)member != 0))
 			cJSON_AddTrueToObject(faults, keys[i].name);
 	}
 	if (sim->faults.slow > 0)

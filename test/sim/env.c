@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "test/sim/release.h"
@@ -74,8 +75,10 @@ static int env_load_node(struct env_config *config, char *message, size_t size)
 {
 	const char *node = getenv("CELLD_NODE");
 	if (node == NULL || (node[0] == '\0' && config->release < V(0, 4, 1))) {
-		(void)snprintf(config->node, sizeof config->node, "node_%016llx%016llx",
-			       (unsigned long long)getpid(), 0x5eedULL);
+		unsigned long long id[2] = { 0 };
+		(void)getrandom(id, sizeof id, 0);
+		(void)snprintf(config->node, sizeof config->node, "node_%016llx%016llx", id[0],
+			       id[1]);
 		return 0;
 	}
 	size_t length = strlen(node);

@@ -158,6 +158,8 @@ long long http_tick(struct sim *sim, long long now)
 		if (over(sim, request, now)) {
 			*at = request->next;
 			MHD_resume_connection(request->connection);
+			/* Driven from outside, the server does not wake anybody: run it at once. */
+			soonest = 0;
 			continue;
 		}
 		long long left = request->until - now;

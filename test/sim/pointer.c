@@ -71,6 +71,7 @@ static enum sim_fetch read_file(struct sim_deploy *deploy, const char *path)
 	}
 	deploy->length = fread(deploy->body, 1, sizeof deploy->body - 1, file);
 	(void)fclose(file);
+	(void)snprintf(deploy->problem, sizeof deploy->problem, "%s: empty", path);
 	return deploy->length == 0 ? FETCH_MISSING : parsed(deploy);
 }
 

@@ -86,7 +86,7 @@ struct sim {
 	long long start_ms, ready_ms, drain_ms, drain_end_ms;
 	bool stop; /* drain was asked for */
 	bool preserve, paused;
-	unsigned long long publishes, stops, handed_off;
+	unsigned long long publishes, stops;
 	int fd[SIM_LISTENERS]; /* listening sockets, -1 when there is none */
 	struct MHD_Daemon *daemon[SIM_LISTENERS];
 	struct sim_request *waiting; /* suspended requests */

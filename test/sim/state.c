@@ -252,6 +252,13 @@ static void memory(cJSON *doc, const struct sim *sim)
 	number(doc, "cgroup_working_set_bytes", rss(sim));
 }
 
+/* Cells that a draining node has given to others. */
+static long long handed_off(const struct sim *sim, const struct counts *c)
+{
+	long long all = sim->faults.occupied >= 0 ? sim->faults.occupied : sim->set.cells;
+	return sim->phase == SIM_DRAINING && !sim->preserve ? all - c->occupied : 0;
+}
+
 /* 0.4.0 and later, in alphabetical order. */
 static cJSON *new_state(const struct sim *sim, const struct counts *c)
 {
@@ -269,7 +276,7 @@ static cJSON *new_state(const struct sim *sim, const struct counts *c)
 	if (sim->deploy.serving)
 		deployment(doc, sim, c);
 	number(doc, "evicting", sim->faults.evicting >= 0 ? sim->faults.evicting : 0);
-	number(doc, "handed_off", (long long)sim->handed_off);
+	number(doc, "handed_off", handed_off(sim, c));
 	number(doc, "handoff_failed", 0);
 	number(doc, "in_use_bytes", in_use(sim));
 	if (census)
