@@ -138,6 +138,45 @@ bool syntax_url(const char *s)
 	return true;
 }
 
+/* A letter of a path, or an escape that hides no '/': how many bytes it has, 0: neither. */
+static size_t path_letter(const char *s)
+{
+	if (*s == '%') {
+		bool slash = s[1] == '2' && (s[2] == 'f' || s[2] == 'F');
+
+		return is_hex(s[1]) && is_hex(s[2]) && !slash ? 3 : 0;
+	}
+	return is_alnum(*s) || (*s && strchr("/._~!$&()*+,;=:@-", *s)) ? 1 : 0;
+}
+
+/* What begins behind a '/': nothing at the end of the path, otherwise a segment that stands for itself. */
+static bool is_segment(const char *s)
+{
+	size_t dots = 0;
+
+	while (s[dots] == '.')
+		dots++;
+	if (s[0] == '/')
+		return false;
+	return dots == 0 || dots > 2 || (s[dots] != '/' && s[dots] != '\0');
+}
+
+bool syntax_path(const char *s)
+{
+	size_t n = strlen(s), at = 0;
+
+	if (s[0] != '/' || n > 1024)
+		return false;
+	while (at < n) {
+		size_t step = path_letter(s + at);
+
+		if (!step || (s[at] == '/' && !is_segment(s + at + 1)))
+			return false;
+		at += step;
+	}
+	return true;
+}
+
 bool syntax_uuid(const char *s)
 {
 	size_t i;

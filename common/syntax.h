@@ -19,6 +19,11 @@ bool syntax_dns_name(const char *s);
 bool syntax_host_name(const char *s);
 /* http:// or https://, a host (name, IPv4, [IPv6]), maybe a port, maybe a path; no user, query, fragment. */
 bool syntax_url(const char *s);
+/*
+ * A URL's path as every kind of route takes it: begins with '/'; no empty, "." or ".." segments, which a proxy would
+ * resolve; no query, fragment, blanks, "%2F"; at most 1024.
+ */
+bool syntax_path(const char *s);
 /* 8-4-4-4-12 hexadecimal digits. */
 bool syntax_uuid(const char *s);
 bool syntax_email(const char *s);

@@ -10,6 +10,8 @@
 #include "common/map.h"
 #include "common/yaml_scalar.h"
 
+enum { MAX_MERGES = 256 };
+
 /* Where a value stands; its members or elements, in the order of the JSON tree, are a chain. The
  * chain below an alias is that of its anchor. */
 struct place {
@@ -361,6 +363,8 @@ static int take_merge(struct reader *r, struct object *o, struct node *n, yaml_m
 	json_add(r->merges, n->value);
 	o->merge = n->value;
 	o->merge_first = n->first;
+	if (json_kind(o->merge) == JSON_ARRAY && json_len(o->merge) > MAX_MERGES)
+		return at(mark, ERR_TOO_LARGE, "<< with too many objects", NULL, e);
 	if (json_kind(o->merge) != JSON_OBJECT && json_kind(o->merge) != JSON_ARRAY)
 		return at(mark, ERR_INVALID, "<< takes an object or a list of objects", NULL, e);
 	for (size_t i = 0; merge_source(r, o, i, &source, &first); i++) {
