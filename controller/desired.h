@@ -119,6 +119,14 @@ struct json *desired_pod_template(const struct desired_input *in) must_use;
 struct json *desired_claim_templates(const struct desired_input *in) must_use;
 
 /*
+ * All of the above in the order of kind and name, a new list: what is applied when nothing runs
+ * yet, at rest and of the first size.
+ */
+struct json *desired_all(const struct desired_input *in) must_use;
+/* The size a fleet starts with: spec.replicas, and no less than the autoscaler's minimum. */
+int desired_first_replicas(const struct workerapp *app);
+
+/*
  * Digest of everything that decides the pod template but for how we render it: the spec's inputs,
  * the Secret digest and the facts of celld that apply. It says whether the owner wants other pods
  * than those that run; fields that touch no pod (size of the fleet, hostnames, services, policies,
@@ -166,8 +174,8 @@ char *desired_gi(int64_t gi) must_use;
  * matchLabels. NULL gives NULL.
  */
 struct json *desired_canonical(const struct json *j) must_use;
-const char *
-desired_namespace(const struct workerapp *app); /* "default" when the document names none */
+/* "default" when the document names none. */
+const char *desired_namespace(const struct workerapp *app);
 const struct celld_facts *desired_facts(const struct desired_input *in);
 const struct wa_bucket *desired_store(const struct desired_input *in);
 /* The app's bucket as celld gets it: without the one trailing '/' that may be written. The

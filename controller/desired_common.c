@@ -185,3 +185,26 @@ const char *desired_app_version(enum deployment_policy policy, const char *expec
 		return live;
 	return str_eq(recorded ? recorded : live, expected) ? live : expected;
 }
+
+int desired_first_replicas(const struct workerapp *app)
+{
+	int64_t n = app->replicas;
+
+	if (app->autoscaling.enabled && app->autoscaling.min > n)
+		n = app->autoscaling.min;
+	return (int)n;
+}
+
+struct json *desired_all(const struct desired_input *in)
+{
+	struct json *all = json_new_array();
+
+	json_add(all, desired_network_policy(in));
+	json_add(all, desired_pdb(in));
+	json_add(all, desired_service(in));
+	json_add(all, desired_service_internal(in));
+	json_add(all, desired_service_account(in));
+	json_add(all,
+		 desired_statefulset(in, desired_first_replicas(in->app), DESIRED_PARTITION_REST));
+	return all;
+}
