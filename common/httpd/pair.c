@@ -45,17 +45,29 @@ static int read_file(const char *path, gnutls_datum_t *ret, struct err *e)
 	return 0;
 }
 
-/* A throw-away credentials object is what checks that key and certificate belong together. */
-static int check_match(const gnutls_datum_t *cert, const gnutls_datum_t *key)
+/*
+ * Whether the key is that of the certificate: both have the same public half. (GnuTLS's own check,
+ * a credentials object that is thrown away, loses the certificate's memory when they differ.)
+ */
+static int check_match(const struct pair *p)
 {
-	gnutls_certificate_credentials_t probe;
-	int r = gnutls_certificate_allocate_credentials(&probe);
+	unsigned char id[2][64];
+	size_t n[2] = { sizeof(id[0]), sizeof(id[1]) };
+	gnutls_pubkey_t public;
+	int r = gnutls_pubkey_init(&public);
 
 	if (r < 0)
 		return r;
-	r = gnutls_certificate_set_x509_key_mem(probe, cert, key, GNUTLS_X509_FMT_PEM);
-	gnutls_certificate_free_credentials(probe);
-	return r < 0 ? r : 0;
+	r = gnutls_pubkey_import_privkey(public, p->key, 0, 0);
+	if (r >= 0)
+		r = gnutls_pubkey_get_key_id(public, GNUTLS_KEYID_USE_SHA256, id[0], &n[0]);
+	if (r >= 0)
+		r = gnutls_pubkey_get_key_id(p->cert[0].pubkey, GNUTLS_KEYID_USE_SHA256, id[1],
+					     &n[1]);
+	gnutls_pubkey_deinit(public);
+	if (r < 0)
+		return r;
+	return n[0] == n[1] && !memcmp(id[0], id[1], n[0]) ? 0 : GNUTLS_E_CERTIFICATE_KEY_MISMATCH;
 }
 
 static int leaf_expiry(const gnutls_datum_t *cert, int64_t *ret)
@@ -75,10 +87,8 @@ static int leaf_expiry(const gnutls_datum_t *cert, int64_t *ret)
 static int import(struct pair *p, const gnutls_datum_t *cert, const gnutls_datum_t *key)
 {
 	unsigned n = PAIR_CHAIN;
-	int r = check_match(cert, key);
+	int r = leaf_expiry(cert, &p->expiry);
 
-	if (r >= 0)
-		r = leaf_expiry(cert, &p->expiry);
 	if (r >= 0)
 		r = gnutls_pcert_list_import_x509_raw(p->cert, &n, cert, GNUTLS_X509_FMT_PEM, 0);
 	if (r < 0)
@@ -87,7 +97,7 @@ static int import(struct pair *p, const gnutls_datum_t *cert, const gnutls_datum
 	r = gnutls_privkey_init(&p->key);
 	if (r >= 0)
 		r = gnutls_privkey_import_x509_raw(p->key, key, GNUTLS_X509_FMT_PEM, NULL, 0);
-	return r < 0 ? r : 0;
+	return r < 0 ? r : check_match(p);
 }
 
 int pair_load(const char *cert_file, const char *key_file, struct pair **ret, struct err *e)
