@@ -32,13 +32,14 @@
 
 #define array_len(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Declares `cleanup_NAME(T **)` that calls free_fn on a non-NULL pointer. */
+/* define_cleanup(struct x *, x_free); declares x_free_cleanup, which calls x_free on what is not NULL. */
 #define define_cleanup(type, free_fn)                                                              \
 	static inline void free_fn##_cleanup(type *p)                                              \
 	{                                                                                          \
 		if (*p)                                                                            \
 			free_fn(*p);                                                               \
-	}
+	}                                                                                          \
+	_Static_assert(sizeof(type) > 0, "a type")
 
 /* Memory of the caller; each aborts when there is none. Sizes are bounded by the callers. */
 void *xmalloc(size_t n) must_use;

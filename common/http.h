@@ -41,9 +41,9 @@ struct http_cancel;
 struct http_cancel *http_cancel_new(void) must_use;
 /* After everything that was made with it has been freed. */
 void http_cancel_free(struct http_cancel *c);
-define_cleanup(struct http_cancel *, http_cancel_free)
-	/* From any thread, not from a signal handler. */
-	void http_cancel_trigger(struct http_cancel *c);
+define_cleanup(struct http_cancel *, http_cancel_free);
+/* From any thread, not from a signal handler. */
+void http_cancel_trigger(struct http_cancel *c);
 bool http_cancel_triggered(const struct http_cancel *c); /* NULL: false */
 
 /* --- requests and answers
@@ -108,11 +108,11 @@ struct http_client;
 /* cancel may be NULL and must outlive the client. */
 struct http_client *http_client_new(struct http_cancel *cancel) must_use;
 void http_client_free(struct http_client *c);
-define_cleanup(struct http_client *, http_client_free)
-	/* Sends r and waits for the end. *ret was initialised; it is reused (cleared) and written
+define_cleanup(struct http_client *, http_client_free);
+/* Sends r and waits for the end. *ret was initialised; it is reused (cleared) and written
 	 * on failure too as far as it came. */
-	int http_do(struct http_client *c, const struct http_request *r, struct http_response *ret,
-		    struct err *e);
+int http_do(struct http_client *c, const struct http_request *r, struct http_response *ret,
+	    struct err *e);
 /* Waits; 0 after ms or after http_client_wake, -ERR_CANCELED (e untouched: there is none) when
  * cancelled. */
 int http_client_sleep(struct http_client *c, int64_t ms);
@@ -127,10 +127,10 @@ struct http_pool;
 struct http_pool *http_pool_new(struct http_cancel *cancel) must_use;
 /* After every client was given back. */
 void http_pool_free(struct http_pool *p);
-define_cleanup(struct http_pool *, http_pool_free)
-	/* From any thread. Never waits: makes a client when none is idle, so there are as many as
+define_cleanup(struct http_pool *, http_pool_free);
+/* From any thread. Never waits: makes a client when none is idle, so there are as many as
 	   threads at once. */
-	struct http_client *http_pool_get(struct http_pool *p) must_use;
+struct http_client *http_pool_get(struct http_pool *p) must_use;
 void http_pool_put(struct http_pool *p, struct http_client *c);
 
 /* --- many GETs with an end
@@ -152,10 +152,10 @@ typedef void http_batch_done(void *ctx, void *tag, const struct http_response *r
 
 struct http_batch *http_batch_new(struct http_cancel *cancel) must_use;
 void http_batch_free(struct http_batch *b);
-define_cleanup(struct http_batch *, http_batch_free)
-	/* Queues a GET of url (copied; http or https; never through a proxy, connection not kept).
+define_cleanup(struct http_batch *, http_batch_free);
+/* Queues a GET of url (copied; http or https; never through a proxy, connection not kept).
 	 * tag comes back with the answer. */
-	void http_batch_add(struct http_batch *b, const char *url, void *tag);
+void http_batch_add(struct http_batch *b, const char *url, void *tag);
 /* Runs what was added; calls done exactly once for each, also for those cut by the batch's end or
  * by cancelling (ERR_CANCELED). Afterwards the batch is empty and may be used again. -ERR_CANCELED
  * when cancelled. */
@@ -185,11 +185,11 @@ struct http_handler {
 
 struct http_loop *http_loop_new(struct http_cancel *cancel) must_use;
 void http_loop_free(struct http_loop *l); /* stops what runs, without done() */
-define_cleanup(struct http_loop *, http_loop_free)
-	/* The body is lent until the end; everything else of r is copied at once. A request that
+define_cleanup(struct http_loop *, http_loop_free);
+/* The body is lent until the end; everything else of r is copied at once. A request that
 	 * cannot be made ends through done() as well. */
-	struct http_transfer *http_loop_start(struct http_loop *l, const struct http_request *r,
-					      const struct http_handler *h);
+struct http_transfer *http_loop_start(struct http_loop *l, const struct http_request *r,
+				      const struct http_handler *h);
 /* Ends t without done(). Not from within data(). */
 void http_loop_stop(struct http_loop *l, struct http_transfer *t);
 /* Moves everything on: waits up to ms for something to happen and calls handlers. 0, or

@@ -39,13 +39,13 @@ enum json_kind {
  * 2 GiB and over. */
 int json_parse(const char *text, size_t len, struct json **ret, struct err *e);
 void json_free(struct json *j);
-define_cleanup(struct json *, json_free)
+define_cleanup(struct json *, json_free);
 #define cleanup_json cleanup(json_free_cleanup)
 
-	/* --- reading; NULL is an absent value
+/* --- reading; NULL is an absent value
 	   ------------------------------------------------------------------------------ */
 
-	enum json_kind json_kind(const struct json *j);
+enum json_kind json_kind(const struct json *j);
 /* "string", "object" ... for messages */
 const char *json_kind_text(enum json_kind kind);
 /* Member of an object, or NULL (also when j is no object). */

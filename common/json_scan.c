@@ -439,7 +439,8 @@ js_err js_scan(js_ctx *ctx, const char *buf, size_t len, const js_node *nodes, j
 	js_err err;
 	bool escaped;
 
-	memset(spans, 0, nspans * sizeof *spans);
+	if (nspans)
+		memset(spans, 0, nspans * sizeof *spans);
 	*f = (struct frame){ .node = -1, .kind = ROOT };
 	if (len >= ESCAPED || memcmp(buf + len, zero, JS_PAD) != 0)
 		FAIL(JS_ERR_PAD, end);
@@ -606,7 +607,8 @@ close: /* p is at the closing bracket of f */
 	goto after;
 
 fail:
-	memset(spans, 0, nspans * sizeof *spans);
+	if (nspans)
+		memset(spans, 0, nspans * sizeof *spans);
 	if (err_off)
 		*err_off = (size_t)(bad - base);
 	return err;

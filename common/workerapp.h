@@ -1,10 +1,11 @@
 /*
  * workerapp.h - the WorkerApp resource as typed values.
  *
- * A struct workerapp owns the document it was read from; every `const char *` in it is lent by that document (or static)
- * and lives as long. An empty optional string means absent, everywhere: it is NULL here. A value of the wrong type is
- * absent here and a fault of workerapp_parse. Schema defaults are applied while reading, so that an object that was stored
- * before a default existed, or that a file holds, reads the same as one that the API server has defaulted.
+ * A struct workerapp owns the document it was read from; every `const char *` in it is lent by that
+ * document (or static) and lives as long. An empty optional string means absent, everywhere: it is
+ * NULL here. A value of the wrong type is absent here and a fault of workerapp_parse. Schema
+ * defaults are applied while reading, so that an object that was stored before a default existed,
+ * or that a file holds, reads the same as one that the API server has defaulted.
  */
 #ifndef COMMON_WORKERAPP_H
 #define COMMON_WORKERAPP_H
@@ -20,6 +21,8 @@
 #define WORKERAPP_LABEL	     "celld-operator.io/workerapp"
 #define ANNOTATION_ACK	     "celld-operator.io/acknowledge"
 #define ANNOTATION_DEFAULTED "celld-operator.io/defaulted"
+
+enum { WORKERAPP_LIST = 1024 };
 
 struct opt_int {
 	bool set;
@@ -45,12 +48,15 @@ struct wa_bucket {
 };
 
 struct wa_env {
-	const char *name, *value; /* value may be "" here: rules refuse it */
+	size_t index;			      /* in spec.env, for paths */
+	const char *name, *value;	      /* value may be "" here: rules refuse it */
 	const char *secret_name, *secret_key; /* secretKeyRef */
 };
 
 struct workerapp {
-	struct json *doc; /* owned */
+	struct json *doc;	   /* owned */
+	struct faults type_faults; /* owned: what has the wrong type; workerapp_rules() tells of
+				      them too */
 	const struct json *spec, *status, *annotations, *labels;
 
 	/* metadata */
@@ -92,7 +98,7 @@ struct workerapp {
 		const struct json *annotations;
 	} service;
 	const char *vars_secret;
-	struct wa_env *env;
+	struct wa_env *env; /* the objects of spec.env; others are faults */
 	size_t n_env;
 	const struct json *pod_labels, *pod_annotations;
 	bool websockets, trust_forwarded;
@@ -122,7 +128,7 @@ struct workerapp {
 	bool paused;
 	const char *restart_token;
 
-	/* status, as last written */
+	/* status, as last written; what has the wrong type there is absent, and no fault */
 	struct {
 		int64_t observed_generation;
 		const char *phase, *expected_app_version, *rolled_out_app_version;
@@ -131,15 +137,28 @@ struct workerapp {
 };
 
 /*
- * Reads a document; takes it (also on failure). ERR_INVALID only when it is no WorkerApp object at all; everything that has
- * the wrong type inside is a fault with its path (faults may be NULL: dropped).
+ * Reads a document; takes it (also on failure). ERR_INVALID only when it is no WorkerApp object at
+ * all; everything that has the wrong type inside is a fault with its path (faults may be NULL:
+ * dropped).
  */
 int workerapp_parse(struct json *doc, struct faults *faults, struct workerapp **ret, struct err *e);
 void workerapp_free(struct workerapp *app);
-define_cleanup(struct workerapp *, workerapp_free)
+define_cleanup(struct workerapp *, workerapp_free);
 #define cleanup_workerapp cleanup(workerapp_free_cleanup)
 
-/* The prefix part of bucket.name without slashes around it ("apps/chat"), and the bucket ("cells"); the caller's. */
+/*
+	 * Members of spec that the schema does not know (the API server drops them, or refuses them
+	 * under strict validation), each as a fault with the name that was probably meant. For
+	 * files; a served object has none.
+	 */
+void workerapp_unknown_fields(const struct workerapp *app, struct faults *faults);
+
+/* The candidate (a list ended by NULL) that word was probably meant to be, NULL: none is near.
+ * Pure. */
+const char *workerapp_near_miss(const char *word, const char *const *candidates);
+
+/* The prefix part of bucket.name without slashes around it ("apps/chat"), and the bucket ("cells");
+ * the caller's. */
 char *workerapp_bucket_name(const struct workerapp *app) must_use;
 char *workerapp_bucket_prefix(const struct workerapp *app) must_use;
 

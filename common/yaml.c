@@ -10,6 +10,8 @@
 #include "common/map.h"
 #include "common/yaml_scalar.h"
 
+enum { MAX_MERGES = 256 };
+
 /* Where a value stands; its members or elements, in the order of the JSON tree, are a chain. The
  * chain below an alias is that of its anchor. */
 struct place {
@@ -68,10 +70,10 @@ static void free_places(struct yaml_places *p)
 	free(p->v);
 	free(p);
 }
-define_cleanup(struct yaml_places *, free_places)
+define_cleanup(struct yaml_places *, free_places);
 
-	static int at(yaml_mark_t mark, enum err_code code, const char *what, const char *name,
-		      struct err *e)
+static int at(yaml_mark_t mark, enum err_code code, const char *what, const char *name,
+	      struct err *e)
 {
 	return err_set(e, code, "line %zu: %s%.100s%s", mark.line + 1, what, name ? name : "",
 		       name ? "'" : "");
@@ -361,6 +363,8 @@ static int take_merge(struct reader *r, struct object *o, struct node *n, yaml_m
 	json_add(r->merges, n->value);
 	o->merge = n->value;
 	o->merge_first = n->first;
+	if (json_kind(o->merge) == JSON_ARRAY && json_len(o->merge) > MAX_MERGES)
+		return at(mark, ERR_TOO_LARGE, "<< with too many objects", NULL, e);
 	if (json_kind(o->merge) != JSON_OBJECT && json_kind(o->merge) != JSON_ARRAY)
 		return at(mark, ERR_INVALID, "<< takes an object or a list of objects", NULL, e);
 	for (size_t i = 0; merge_source(r, o, i, &source, &first); i++) {

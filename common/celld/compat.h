@@ -11,16 +11,16 @@
 
 struct compat_facts {
 	bool bucket_both; /* durability is `bucket` in the running template and in the wanted one */
-	bool stopped;	  /* no pod is left: there is no mixed fleet to fear, only COMPAT_BLOCKED still counts */
+	bool stopped; /* no pod is left: there is no mixed fleet to fear, only COMPAT_BLOCKED still counts */
 	const char *acknowledged; /* the annotation `vA->vB[,vC->vD]`, or NULL */
 };
 
 struct compat_verdict {
 	enum compat_way way;
 	struct version from, to;
-	bool from_known;   /* false: `from` could not be read */
-	bool needs_ack;	   /* way is COMPAT_BLOCKED only because the pair is not acknowledged */
-	int boundary;	   /* index of the row that decided, -1: none (unknown minor, unreadable from, no boundary) */
+	bool from_known; /* false: `from` could not be read */
+	bool needs_ack;	 /* way is COMPAT_BLOCKED only because the pair is not acknowledged */
+	int boundary; /* index of the row that decided, -1: none (unknown minor, unreadable from, no boundary) */
 	int warnings[CELLD_BOUNDARIES]; /* indexes of crossed rows that carry a warning */
 	size_t n_warnings;
 	bool up; /* direction */
@@ -37,7 +37,7 @@ struct compat_verdict compat_judge_all(const struct celld_table *t, const struct
  * The sentence for people: names both versions, the boundary, upstream's reason, and what to do. recreate_asked: whether
  * the strategy is Recreate already. Returns the length, cut to room - 1.
  */
-size_t compat_explain(const struct celld_table *t, const struct compat_verdict *v, bool recreate_asked,
-		      char *text, size_t room);
+size_t compat_explain(const struct celld_table *t, const struct compat_verdict *v,
+		      bool recreate_asked, char *text, size_t room);
 
 #endif

@@ -14,11 +14,12 @@ struct image {
 	struct version version; /* of a tag `v?MAJOR.MINOR.PATCH[suffix]` */
 };
 
-/* False: no legal reference (empty, blanks, empty repository, bad digest). A registry port is no tag. */
+/* False: no legal reference (empty, blanks, empty repository, bad digest). A registry port is no
+ * tag. */
 bool image_parse(const char *ref, struct image *ret);
 /*
- * The celld version of an image and spec.celld.version (NULL: not given). False: neither tells. *ret_conflict (may be NULL)
- * is set when both tell and differ.
+ * The celld version of an image and spec.celld.version (NULL: not given). False: neither tells.
+ * *ret_conflict (may be NULL) is set when both tell and differ; *ret is then the tag's.
  */
 bool image_celld_version(const char *ref, const char *declared, struct version *ret,
 			 bool *ret_conflict);

@@ -31,7 +31,8 @@ struct celld_crossing {
 
 /* Between two releases that follow each other; `above` is the first version on the upper side. */
 struct celld_boundary {
-	struct version below, above; /* "0.3.0", "0.4.0": the names in messages; below is the last release under it */
+	struct version below,
+		above; /* "0.3.0", "0.4.0": the names in messages; below is the last release under it */
 	struct celld_crossing up, down;
 };
 
@@ -43,29 +44,30 @@ struct celld_range {
 /* An environment variable that versions refuse, or know only from a version on, or that the operator owns. */
 struct celld_name {
 	char name[CELLD_NAME_TEXT]; /* ends with '*': a prefix */
-	struct celld_range range;   /* the versions that refuse it / know it / where the operator sets it */
-	bool if_not_empty;	    /* refused: only a non-empty value */
+	struct celld_range
+		range;	   /* the versions that refuse it / know it / where the operator sets it */
+	bool if_not_empty; /* refused: only a non-empty value */
 };
 
 struct celld_facts {
 	struct celld_range range;
 	char health_path[CELLD_NAME_TEXT];
-	int public_port, internal_port;	  /* 0.1: internal_port == public_port */
-	bool internal_listener;		  /* CELLD_INTERNAL_ADDR exists */
-	bool state_restoring;		  /* /state has `restoring` */
-	bool state_deployment;		  /* /state has `deployment`: adopted version, in-place adoption */
-	bool durability;		  /* CELLD_DURABILITY exists */
-	bool vars_file;			  /* CELLD_VARS_FILE is read */
-	bool forwarded_headers;		  /* CELLD_TRUST_FORWARDED_HEADERS exists */
-	bool telemetry;			  /* CELLD_OTEL exists */
-	bool telemetry_sink;		  /* CELLD_OTEL_SINK + OTEL_EXPORTER_OTLP_ENDPOINT; else CELLD_OTEL takes the URL */
-	bool gs, az, prefix;		  /* dialects, bucket prefix */
-	bool pod_identity;		  /* EKS Pod Identity credentials are read */
-	bool shutdown_total;		  /* CELLD_SHUTDOWN_TOTAL_MS exists */
-	bool shutdown_drain;		  /* CELLD_SHUTDOWN_DRAIN_MS exists (and, with total, is the no-progress interval) */
-	bool drain_token_wait;		  /* CELLD_DRAIN_TOKEN_WAIT_MS exists */
-	int shutdown_ms;		  /* the whole bound that the operator pins */
-	int grace_seconds;		  /* terminationGracePeriodSeconds */
+	int public_port, internal_port; /* 0.1: internal_port == public_port */
+	bool internal_listener;		/* CELLD_INTERNAL_ADDR exists */
+	bool state_restoring;		/* /state has `restoring` */
+	bool state_deployment;	/* /state has `deployment`: adopted version, in-place adoption */
+	bool durability;	/* CELLD_DURABILITY exists */
+	bool vars_file;		/* CELLD_VARS_FILE is read */
+	bool forwarded_headers; /* CELLD_TRUST_FORWARDED_HEADERS exists */
+	bool telemetry;		/* CELLD_OTEL exists */
+	bool telemetry_sink; /* CELLD_OTEL_SINK + OTEL_EXPORTER_OTLP_ENDPOINT; else CELLD_OTEL takes the URL */
+	bool gs, az, prefix; /* dialects, bucket prefix */
+	bool pod_identity;   /* EKS Pod Identity credentials are read */
+	bool shutdown_total; /* CELLD_SHUTDOWN_TOTAL_MS exists */
+	bool shutdown_drain; /* CELLD_SHUTDOWN_DRAIN_MS exists (and, with total, is the no-progress interval) */
+	bool drain_token_wait; /* CELLD_DRAIN_TOKEN_WAIT_MS exists */
+	int shutdown_ms;       /* the whole bound that the operator pins */
+	int grace_seconds;     /* terminationGracePeriodSeconds */
 };
 
 struct celld_table {
@@ -73,11 +75,13 @@ struct celld_table {
 	size_t n_releases;
 	struct celld_boundary boundaries[CELLD_BOUNDARIES]; /* ascending */
 	size_t n_boundaries;
-	struct celld_facts facts[16]; /* by range, ascending, without gaps; the last one's until is unbounded */
+	struct celld_facts facts
+		[16]; /* by range, ascending, without gaps; the last one's until is unbounded */
 	size_t n_facts;
 	struct celld_name refused[CELLD_NAMES]; /* env names that a version refuses at start */
 	size_t n_refused;
-	struct celld_name owned[CELLD_NAMES]; /* env names that the operator sets itself (never in spec.env) */
+	struct celld_name owned
+		[CELLD_NAMES]; /* env names that the operator sets itself (never in spec.env) */
 	size_t n_owned;
 	struct celld_name known[CELLD_NAMES]; /* env names with the versions that read them */
 	size_t n_known;

@@ -51,9 +51,9 @@ struct kube_client_opts {
 
 struct kube_client *kube_client_new(const struct kube_client_opts *o) must_use;
 void kube_client_free(struct kube_client *c);
-define_cleanup(struct kube_client *, kube_client_free)
+define_cleanup(struct kube_client *, kube_client_free);
 
-	enum { KUBE_TIMEOUT_MS = 30000 }; /* what a timeout of 0 means below */
+enum { KUBE_TIMEOUT_MS = 30000 }; /* what a timeout of 0 means below */
 
 /* Below: ns NULL or "" for cluster-scoped kinds; timeout_ms covers the waiting for the rate limit
  * too; *ret is the caller's, written on success only; ret may be NULL where it says so. */

@@ -48,10 +48,10 @@ int kube_config_load(const char *flag, const char *context, struct kube_config *
 /* A server and a token given at hand (tests): plain http is allowed for it. token may be NULL. */
 struct kube_config *kube_config_plain(const char *server, const char *token) must_use;
 void kube_config_free(struct kube_config *c);
-define_cleanup(struct kube_config *, kube_config_free)
+define_cleanup(struct kube_config *, kube_config_free);
 
-	/* "https://10.0.0.1:443", without trailing slash; a path prefix is kept. */
-	const char *kube_config_server(const struct kube_config *c);
+/* "https://10.0.0.1:443", without trailing slash; a path prefix is kept. */
+const char *kube_config_server(const struct kube_config *c);
 /* Of the context or the mount; "default" when neither says. */
 const char *kube_config_namespace(const struct kube_config *c);
 const char *
@@ -69,6 +69,6 @@ bool kube_config_plain_ok(const struct kube_config *c);
 int kube_config_auth(struct kube_config *c, const struct kube_auth *refused,
 		     const struct kube_auth **ret, struct err *e);
 void kube_auth_release(const struct kube_auth *a);
-define_cleanup(const struct kube_auth *, kube_auth_release)
+define_cleanup(const struct kube_auth *, kube_auth_release);
 
 #endif

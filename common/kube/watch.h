@@ -72,12 +72,12 @@ struct kube_watch_opts {
 int kube_watch_start(const struct kube_watch_opts *o, struct kube_watch **ret, struct err *e);
 /* Ends the thread at once and frees everything; no handler runs afterwards. */
 void kube_watch_stop(struct kube_watch *w);
-define_cleanup(struct kube_watch *, kube_watch_stop)
+define_cleanup(struct kube_watch *, kube_watch_stop);
 
-	/* All below: from any thread, also from the handler. */
+/* All below: from any thread, also from the handler. */
 
-	/* The first list of the kind is complete, and the handler has seen it. */
-	bool kube_watch_synced(struct kube_watch *w, size_t kind);
+/* The first list of the kind is complete, and the handler has seen it. */
+bool kube_watch_synced(struct kube_watch *w, size_t kind);
 bool kube_watch_all_synced(struct kube_watch *w);
 /* Waits up to ms for all kinds; false: not yet. */
 bool kube_watch_wait_synced(struct kube_watch *w, int64_t ms);

@@ -1,0 +1,280 @@
+#include "controller/cache.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/kube/client.h"
+#include "common/map.h"
+#include "common/workerapp.h"
+
+const struct kube_kind cache_kinds[CACHE_KINDS] = {
+	[CACHE_APP] = { WORKERAPP_GROUP, WORKERAPP_VERSION, "workerapps", "WorkerApp", true },
+	[CACHE_STATEFULSET] = { "apps", "v1", "statefulsets", "StatefulSet", true },
+	[CACHE_POD] = { "", "v1", "pods", "Pod", true },
+	[CACHE_SERVICE] = { "", "v1", "services", "Service", true },
+	[CACHE_SERVICE_ACCOUNT] = { "", "v1", "serviceaccounts", "ServiceAccount", true },
+	[CACHE_PDB] = { "policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", true },
+	[CACHE_NETWORK_POLICY] = { "networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy",
+				   true },
+};
+
+struct entry {
+	char *text; /* NULL: a pod */
+	struct fleet_pod pod;
+	char uid[FLEET_UID], version[FLEET_NAME];
+};
+
+/* The pods of one app. */
+struct pod_set {
+	struct map *by_name; /* name -> struct entry */
+};
+
+struct cache {
+	pthread_mutex_t lock;
+	struct map *objects
+		[CACHE_KINDS]; /* "namespace/name" -> struct entry; of pods: app key -> struct pod_set */
+	size_t pods;
+};
+
+static void free_entry(void *p)
+{
+	struct entry *x = p;
+
+	free(x->text);
+	free(x);
+}
+
+static void free_pod_set(void *p)
+{
+	struct pod_set *s = p;
+
+	map_free(s->by_name);
+	free(s);
+}
+
+struct cache *cache_new(void)
+{
+	struct cache *c = xcalloc(1, sizeof(*c));
+
+	(void)pthread_mutex_init(&c->lock, NULL);
+	for (int k = 0; k < CACHE_KINDS; k++)
+		c->objects[k] = map_new(k == CACHE_POD ? free_pod_set : free_entry);
+	return c;
+}
+
+void cache_free(struct cache *c)
+{
+	if (!c)
+		return;
+	for (int k = 0; k < CACHE_KINDS; k++)
+		map_free(c->objects[k]);
+	(void)pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+bool cache_newer(const char *a, const char *b)
+{
+	size_t n = strlen(a), m = strlen(b);
+
+	return n != m ? n > m : strcmp(a, b) > 0;
+}
+
+static bool join(char *to, size_t room, const char *ns, const char *name)
+{
+	int n;
+
+	if (!ns || !name)
+		return false;
+	n = snprintf(to, room, "%s/%s", ns, name);
+	return n > 0 && (size_t)n < room;
+}
+
+bool cache_key_of(enum cache_kind kind, const struct json *object, char *key, size_t room)
+{
+	const struct json *meta = json_get(object, "metadata");
+	const char *app = kind == CACHE_APP
+				  ? json_get_str(meta, "name")
+				  : json_get_str(json_get(meta, "labels"), WORKERAPP_LABEL);
+
+	return join(key, room, json_get_str(meta, "namespace"), app);
+}
+
+/* managedFields entries of others are most of an object and never read. */
+static char *compact(enum cache_kind kind, const struct json *object)
+{
+	cleanup_json struct json *copy = json_dup(object);
+	struct json *meta = json_get_mutable(copy, "metadata");
+	cleanup_json struct json *all = json_take(meta, "managedFields");
+
+	for (const struct json *m = json_first(all); m && kind != CACHE_APP; m = json_next(m)) {
+		const char *who = json_get_str(m, "manager");
+
+		if (who && str_starts(who, "celld-operator"))
+			json_add(json_array_at(meta, "managedFields"), json_dup(m));
+	}
+	return json_text(copy);
+}
+
+static struct entry *make_entry(enum cache_kind kind, const struct json *object)
+{
+	const struct json *meta = json_get(object, "metadata");
+	const char *uid = json_get_str(meta, "uid");
+	const char *version = json_get_str(meta, "resourceVersion");
+	struct entry *x = xcalloc(1, sizeof(*x));
+
+	(void)snprintf(x->uid, sizeof(x->uid), "%s", uid ? uid : "");
+	(void)snprintf(x->version, sizeof(x->version), "%s", version ? version : "");
+	if (kind != CACHE_POD)
+		x->text = compact(kind, object);
+	else if (!fleet_read_pod(object, &x->pod))
+		x->pod.ordinal = -1;
+	return x;
+}
+
+/* Where an object lives: its map and its name in it. For pods the map of its app, made on demand. */
+static struct map *place(struct cache *c, enum cache_kind kind, const struct json *object,
+			 char *name, size_t room)
+{
+	const struct json *meta = json_get(object, "metadata");
+	char key[512];
+	struct pod_set *set;
+
+	if (kind != CACHE_POD)
+		return join(name, room, json_get_str(meta, "namespace"), json_get_str(meta, "name"))
+			       ? c->objects[kind]
+			       : NULL;
+	if (!cache_key_of(kind, object, key, sizeof(key)) || !json_get_str(meta, "name"))
+		return NULL;
+	(void)snprintf(name, room, "%s", json_get_str(meta, "name"));
+	set = map_get(c->objects[CACHE_POD], key);
+	if (!set) {
+		set = xcalloc(1, sizeof(*set));
+		set->by_name = map_new(free_entry);
+		map_put(c->objects[CACHE_POD], key, set);
+	}
+	return set->by_name;
+}
+
+bool cache_put(struct cache *c, enum cache_kind kind, const struct json *object)
+{
+	struct entry *x = make_entry(kind, object);
+	char name[512];
+	struct map *m;
+	const struct entry *old;
+	bool newer;
+
+	(void)pthread_mutex_lock(&c->lock);
+	m = place(c, kind, object, name, sizeof(name));
+	old = m ? map_get(m, name) : NULL;
+	newer = m && (!old || cache_newer(x->version, old->version));
+	if (newer) {
+		c->pods += kind == CACHE_POD && !old;
+		map_put(m, name, x);
+	}
+	(void)pthread_mutex_unlock(&c->lock);
+	if (!newer)
+		free_entry(x);
+	return newer;
+}
+
+void cache_remove(struct cache *c, enum cache_kind kind, const struct json *object)
+{
+	const char *uid = json_get_str(json_get(object, "metadata"), "uid");
+	char name[512];
+	struct map *m;
+	const struct entry *old;
+
+	(void)pthread_mutex_lock(&c->lock);
+	m = place(c, kind, object, name, sizeof(name));
+	old = m ? map_get(m, name) : NULL;
+	if (old && (!uid || str_eq(uid, old->uid))) {
+		map_del(m, name);
+		c->pods -= kind == CACHE_POD;
+	}
+	if (kind == CACHE_POD && m && map_len(m) == 0) {
+		char key[512];
+
+		if (cache_key_of(kind, object, key, sizeof(key)))
+			map_del(c->objects[CACHE_POD], key);
+	}
+	(void)pthread_mutex_unlock(&c->lock);
+}
+
+struct json *cache_get(struct cache *c, enum cache_kind kind, const char *ns, const char *name)
+{
+	char key[512];
+	cleanup(freep) char *text = NULL;
+	struct json *j = NULL;
+	struct err ignored = ERR_INIT;
+
+	if (!join(key, sizeof(key), ns, name))
+		return NULL;
+	(void)pthread_mutex_lock(&c->lock);
+	{
+		const struct entry *x = map_get(c->objects[kind], key);
+
+		if (x && x->text)
+			text = xstrdup(x->text);
+	}
+	(void)pthread_mutex_unlock(&c->lock);
+	if (text && json_parse(text, strlen(text), &j, &ignored))
+		return NULL;
+	return j;
+}
+
+struct collect {
+	struct fleet_pod *v;
+	size_t n;
+};
+
+static void add_pod(const char *name, void *value, void *ctx)
+{
+	const struct entry *x = value;
+	struct collect *all = ctx;
+
+	(void)name;
+	all->v[all->n++] = x->pod;
+}
+
+struct fleet_pod *cache_pods(struct cache *c, const char *key, size_t *ret_n)
+{
+	struct collect all = { .v = NULL, .n = 0 };
+
+	(void)pthread_mutex_lock(&c->lock);
+	{
+		const struct pod_set *set = map_get(c->objects[CACHE_POD], key);
+		size_t n = set ? map_len(set->by_name) : 0;
+
+		all.v = xcalloc(n, sizeof(*all.v));
+		if (set)
+			map_each(set->by_name, add_pod, &all);
+	}
+	(void)pthread_mutex_unlock(&c->lock);
+	*ret_n = all.n;
+	return all.v;
+}
+
+static void add_name(const char *name, void *value, void *ctx)
+{
+	(void)value;
+	strlist_add(ctx, name);
+}
+
+void cache_apps(struct cache *c, struct strlist *ret)
+{
+	(void)pthread_mutex_lock(&c->lock);
+	map_each(c->objects[CACHE_APP], add_name, ret);
+	(void)pthread_mutex_unlock(&c->lock);
+}
+
+size_t cache_count(struct cache *c, enum cache_kind kind)
+{
+	size_t n;
+
+	(void)pthread_mutex_lock(&c->lock);
+	n = kind == CACHE_POD ? c->pods : map_len(c->objects[kind]);
+	(void)pthread_mutex_unlock(&c->lock);
+	return n;
+}

@@ -1,0 +1,51 @@
+/*
+ * cache.h - what the watches have seen, for the workers. Thread-safe; what it hands out is the caller's.
+ *
+ * Objects are kept as compact JSON text, pods as struct fleet_pod. The response of an own write is put in as well; an event
+ * that is older than what the cache has is dropped, so a reader never goes back in time.
+ */
+#ifndef CONTROLLER_CACHE_H
+#define CONTROLLER_CACHE_H
+
+#include "common/json.h"
+#include "common/kube/client.h"
+#include "common/strlist.h"
+#include "controller/fleet.h"
+
+/* Kinds that are watched; the order is that of cache_kinds. */
+enum cache_kind {
+	CACHE_APP,
+	CACHE_STATEFULSET,
+	CACHE_POD,
+	CACHE_SERVICE,
+	CACHE_SERVICE_ACCOUNT,
+	CACHE_PDB,
+	CACHE_NETWORK_POLICY,
+	CACHE_KINDS,
+};
+
+extern const struct kube_kind cache_kinds[CACHE_KINDS];
+
+struct cache;
+
+struct cache *cache_new(void) must_use;
+void cache_free(struct cache *c);
+
+/* The key "namespace/app" of the app that an object belongs to (by its label; a WorkerApp is its own); false: to none. */
+bool cache_key_of(enum cache_kind kind, const struct json *object, char *key, size_t room);
+/* Takes notice of an object. False: it is not newer than what is there, and nothing happened. */
+bool cache_put(struct cache *c, enum cache_kind kind, const struct json *object);
+/* Forgets an object, unless another of its name (another UID) has taken its place. */
+void cache_remove(struct cache *c, enum cache_kind kind, const struct json *object);
+/* A copy of the object, or NULL. */
+struct json *cache_get(struct cache *c, enum cache_kind kind, const char *ns,
+		       const char *name) must_use;
+/* The pods of an app, the caller's array (free). */
+struct fleet_pod *cache_pods(struct cache *c, const char *key, size_t *ret_n) must_use;
+/* All apps as "namespace/name". */
+void cache_apps(struct cache *c, struct strlist *ret);
+size_t cache_count(struct cache *c, enum cache_kind kind);
+/* a is a newer resourceVersion than b (both decimal, as etcd counts them). */
+bool cache_newer(const char *a, const char *b);
+
+#endif

@@ -1,0 +1,203 @@
+#include "controller/compare.h"
+
+#include <string.h>
+
+static bool is_merged(const char *list)
+{
+	static const char *const merged[] = {
+		"containers",	    "initContainers",  "env",	     "volumes", "volumeMounts",
+		"imagePullSecrets", "ownerReferences", "finalizers", NULL
+	};
+
+	for (const char *const *m = merged; *m; m++) {
+		if (str_eq(*m, list))
+			return true;
+	}
+	return false;
+}
+
+static bool members_covered(const struct json *want, const struct json *live)
+{
+	for (const struct json *w = json_first(want); w; w = json_next(w)) {
+		if (!compare_covers(w, json_get(live, json_name(w))))
+			return false;
+	}
+	return true;
+}
+
+/* Elements in order; others may stand between them when the list is a merged one. */
+static bool elements_covered(const struct json *want, const struct json *live, bool merged)
+{
+	const struct json *l = json_first(live);
+
+	if (!merged && json_len(want) != json_len(live))
+		return false;
+	for (const struct json *w = json_first(want); w; w = json_next(w)) {
+		while (l && merged && !compare_covers(w, l))
+			l = json_next(l);
+		if (!l || !compare_covers(w, l))
+			return false;
+		l = json_next(l);
+	}
+	return true;
+}
+
+bool compare_covers(const struct json *want, const struct json *live)
+{
+	switch (json_kind(want)) {
+	case JSON_OBJECT:
+		/* the server may leave out an object that became empty */
+		if (!live)
+			return json_len(want) == 0;
+		return json_kind(live) == JSON_OBJECT && members_covered(want, live);
+	case JSON_ARRAY:
+		if (!live)
+			return json_len(want) == 0;
+		return json_kind(live) == JSON_ARRAY &&
+		       elements_covered(want, live, is_merged(json_name(want)));
+	case JSON_ABSENT:
+	case JSON_NULL:
+	case JSON_BOOL:
+	case JSON_NUMBER:
+	case JSON_STRING:
+		return json_equal(want, live);
+	}
+	return false;
+}
+
+/* fieldsV1 names an element by some of its members: does e agree, as far as it has them? (The server defaults the rest.) */
+static bool has_key(const struct json *e, const struct json *key)
+{
+	for (const struct json *k = json_first(key); k; k = json_next(k)) {
+		const struct json *v = json_get(e, json_name(k));
+
+		if (v && !json_equal(v, k))
+			return false;
+	}
+	return json_kind(e) == JSON_OBJECT;
+}
+
+/* The element of want that a path element "k:{...}" or "v:..." of fieldsV1 means; NULL: none. */
+static const struct json *element(const struct json *want, const char *path)
+{
+	cleanup_json struct json *key = NULL;
+	struct err ignored = ERR_INIT;
+	bool by_key = str_starts(path, "k:");
+
+	if (json_kind(want) != JSON_ARRAY || json_parse(path + 2, strlen(path + 2), &key, &ignored))
+		return NULL;
+	for (const struct json *e = json_first(want); e; e = json_next(e)) {
+		if (by_key ? has_key(e, key) : json_equal(e, key))
+			return e;
+	}
+	return NULL;
+}
+
+static bool owns_more(const struct json *fields, const struct json *want)
+{
+	for (const struct json *f = json_first(fields); f; f = json_next(f)) {
+		const char *path = json_name(f);
+		const struct json *w;
+
+		if (str_eq(path, "."))
+			continue;
+		w = str_starts(path, "f:") ? json_get(want, path + 2) : element(want, path);
+		if (!w || owns_more(f, w))
+			return true;
+	}
+	return false;
+}
+
+static bool is_entry(const struct json *entry, const char *manager, bool apply_only)
+{
+	const char *who = json_get_str(entry, "manager"), *how = json_get_str(entry, "operation");
+	const char *part = json_get_str(entry, "subresource");
+
+	if (!who || !str_eq(who, manager))
+		return false;
+	return !apply_only || (how && str_eq(how, "Apply") && str_empty(part));
+}
+
+static const struct json *entry_of(const struct json *live, const char *manager, bool apply_only)
+{
+	const struct json *all = json_path(live, "metadata", "managedFields", NULL);
+
+	for (const struct json *m = json_first(all); m; m = json_next(m)) {
+		if (is_entry(m, manager, apply_only))
+			return m;
+	}
+	return NULL;
+}
+
+bool compare_managed_by(const struct json *live, const char *manager)
+{
+	return entry_of(live, manager, false) != NULL;
+}
+
+bool compare_owns_more(const struct json *want, const struct json *live, const char *manager)
+{
+	const struct json *entry = entry_of(live, manager, true);
+
+	return entry && owns_more(json_get(entry, "fieldsV1"), want);
+}
+
+static struct json *owned(const struct json *fields, const struct json *live);
+
+static void own_element(struct json *list, const struct json *field, const struct json *live)
+{
+	const struct json *e = element(live, json_name(field));
+	bool whole = str_starts(json_name(field), "v:");
+
+	if (e)
+		json_add(list, whole ? json_dup(e) : owned(field, e));
+}
+
+/* A leaf has no fields below it, or only ".": then the whole live value is meant. */
+static bool is_leaf(const struct json *fields)
+{
+	for (const struct json *f = json_first(fields); f; f = json_next(f)) {
+		if (!str_eq(json_name(f), "."))
+			return false;
+	}
+	return true;
+}
+
+static struct json *owned(const struct json *fields, const struct json *live)
+{
+	struct json *to;
+
+	if (is_leaf(fields))
+		return json_dup(live);
+	to = json_kind(live) == JSON_ARRAY ? json_new_array() : json_new_object();
+	for (const struct json *f = json_first(fields); f; f = json_next(f)) {
+		const char *path = json_name(f);
+
+		if (str_starts(path, "f:") && json_get(live, path + 2))
+			json_set(to, path + 2, owned(f, json_get(live, path + 2)));
+		else if (!str_starts(path, "f:") && !str_eq(path, "."))
+			own_element(to, f, live);
+	}
+	return to;
+}
+
+struct json *compare_owned(const struct json *live, const char *manager)
+{
+	const struct json *entry = entry_of(live, manager, true);
+	const struct json *meta = json_get(live, "metadata");
+	struct json *to, *m;
+
+	if (!entry)
+		return NULL;
+	to = owned(json_get(entry, "fieldsV1"), live);
+	json_set_str(to, "apiVersion", json_get_str(live, "apiVersion"));
+	json_set_str(to, "kind", json_get_str(live, "kind"));
+	m = json_object_at(to, "metadata");
+	json_set_str(m, "name", json_get_str(meta, "name"));
+	json_set_str(m, "namespace", json_get_str(meta, "namespace"));
+	return to;
+}
+
+bool compare_differs(const struct json *want, const struct json *live, const char *manager)
+{
+	return !compare_covers(want, live) || compare_owns_more(want, live, manager);
+}

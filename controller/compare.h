@@ -1,0 +1,27 @@
+/*
+ * compare.h - is a live object what we render? Pure.
+ *
+ * A write is due when a leaf that we render differs from the live one, or when our managedFields entry holds a leaf that we
+ * no longer render. What others add beside it is theirs: members of objects, and elements of lists that pods are merged by
+ * name in (containers, env, volumes, mounts, pull secrets, owner references). Every other list is ours as a whole.
+ */
+#ifndef CONTROLLER_COMPARE_H
+#define CONTROLLER_COMPARE_H
+
+#include "common/json.h"
+
+/* Every leaf of want stands in live with the same value. */
+bool compare_covers(const struct json *want, const struct json *live);
+/* The managedFields entry of manager (operation Apply, no subresource) in live owns a leaf that want does not have. */
+bool compare_owns_more(const struct json *want, const struct json *live, const char *manager);
+/*
+ * The part of live that manager's Apply entry owns, as an object that can be applied again: apiVersion, kind, name and
+ * namespace, and our leaves with their live values. NULL: there is no such entry. The caller's.
+ */
+struct json *compare_owned(const struct json *live, const char *manager) must_use;
+/* A write is due. */
+bool compare_differs(const struct json *want, const struct json *live, const char *manager);
+/* manager has an entry of any operation in live's managedFields. */
+bool compare_managed_by(const struct json *live, const char *manager);
+
+#endif

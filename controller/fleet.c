@@ -1,0 +1,263 @@
+#include "controller/fleet.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "controller/desired.h"
+
+static void copy(char *to, size_t room, const char *s)
+{
+	(void)snprintf(to, room, "%s", s ? s : "");
+}
+
+static int bounded_int(const struct json *obj, const char *name, int fallback)
+{
+	int64_t v = fallback;
+
+	(void)json_get_int(obj, name, &v);
+	return v >= INT32_MIN && v <= INT32_MAX ? (int)v : fallback;
+}
+
+const char *fleet_controller_of(const struct json *object)
+{
+	const struct json *refs = json_path(object, "metadata", "ownerReferences", NULL);
+
+	for (const struct json *r = json_first(refs); r; r = json_next(r)) {
+		if (json_get_bool(r, "controller", false))
+			return json_get_str(r, "uid");
+	}
+	return NULL;
+}
+
+static int ordinal_of(const char *name)
+{
+	const char *dash = strrchr(name, '-');
+	int v = 0;
+
+	if (!dash || !dash[1] || strlen(dash + 1) > 6)
+		return -1;
+	for (const char *s = dash + 1; *s; s++) {
+		if (*s < '0' || *s > '9')
+			return -1;
+		v = v * 10 + (*s - '0');
+	}
+	return v;
+}
+
+static const struct json *condition(const struct json *status, const char *type)
+{
+	const struct json *all = json_get(status, "conditions");
+
+	for (const struct json *c = json_first(all); c; c = json_next(c)) {
+		const char *t = json_get_str(c, "type");
+
+		if (t && str_eq(t, type))
+			return c;
+	}
+	return NULL;
+}
+
+static bool condition_is(const struct json *status, const char *type, const char *value)
+{
+	const char *s = json_get_str(condition(status, type), "status");
+
+	return s && str_eq(s, value);
+}
+
+static const struct json *container_status(const struct json *status)
+{
+	const struct json *all = json_get(status, "containerStatuses");
+
+	for (const struct json *c = json_first(all); c; c = json_next(c)) {
+		const char *name = json_get_str(c, "name");
+
+		if (name && str_eq(name, DESIRED_CONTAINER))
+			return c;
+	}
+	return NULL;
+}
+
+static bool one_of(const char *s, const char *const *list)
+{
+	for (; *list; list++) {
+		if (str_eq(s, *list))
+			return true;
+	}
+	return false;
+}
+
+static enum rollout_fault fault_of_waiting(const char *reason)
+{
+	static const char *const image[] = { "ErrImagePull",
+					     "ImagePullBackOff",
+					     "InvalidImageName",
+					     "ErrImageNeverPull",
+					     "ImageInspectError",
+					     "RegistryUnavailable",
+					     "SignatureValidationFailed",
+					     NULL };
+	static const char *const config[] = { "CreateContainerConfigError",
+					      "CreateContainerError",
+					      "RunContainerError",
+					      "PreCreateHookError",
+					      "PreStartHookError",
+					      "PostStartHookError",
+					      NULL };
+
+	if (one_of(reason, image))
+		return ROLLOUT_FAULT_IMAGE;
+	if (one_of(reason, config))
+		return ROLLOUT_FAULT_CONFIG;
+	return str_eq(reason, "CrashLoopBackOff") ? ROLLOUT_FAULT_CRASH_LOOP : ROLLOUT_FAULT_NONE;
+}
+
+/* celld exits with 3 when it has fenced itself: lease lost, store or credential broken. */
+enum { EXIT_SELF_FENCE = 3 };
+
+static void read_last_end(const struct json *container, struct fleet_pod *p)
+{
+	const struct json *now = json_path(container, "state", "terminated", NULL);
+	const struct json *last = json_path(container, "lastState", "terminated", NULL);
+	const struct json *end = now ? now : last;
+
+	if (!end)
+		return;
+	p->exit_code = bounded_int(end, "exitCode", -1);
+	copy(p->fault_text, sizeof(p->fault_text), json_get_str(end, "message"));
+}
+
+/* A container that ended with an error and has not been Ready since: also between two back-offs. */
+static bool crashes(const struct json *container, const struct fleet_pod *p)
+{
+	if (p->exit_code <= 0)
+		return false;
+	return json_path(container, "state", "terminated", NULL) || p->restarts >= 2;
+}
+
+static void read_container(const struct json *status, struct fleet_pod *p)
+{
+	const struct json *c = container_status(status);
+	const struct json *waiting = json_path(c, "state", "waiting", NULL);
+	const char *reason = json_get_str(waiting, "reason");
+
+	p->restarts = bounded_int(c, "restartCount", 0);
+	read_last_end(c, p);
+	if (reason)
+		p->fault = fault_of_waiting(reason);
+	if (p->fault == ROLLOUT_FAULT_NONE && crashes(c, p))
+		p->fault = ROLLOUT_FAULT_CRASH_LOOP;
+	if (p->fault == ROLLOUT_FAULT_CRASH_LOOP && p->exit_code == EXIT_SELF_FENCE)
+		p->fault = ROLLOUT_FAULT_SELF_FENCE;
+	if (p->fault == ROLLOUT_FAULT_IMAGE || p->fault == ROLLOUT_FAULT_CONFIG)
+		copy(p->fault_text, sizeof(p->fault_text), json_get_str(waiting, "message"));
+}
+
+static void read_placement(const struct json *status, struct fleet_pod *p)
+{
+	const struct json *scheduled = condition(status, "PodScheduled");
+	const char *reason = json_get_str(scheduled, "reason");
+	const char *words = json_get_str(scheduled, "message");
+	const char *lost = json_get_str(status, "reason");
+
+	if (reason && str_eq(reason, "Unschedulable")) {
+		p->fault = words && strstr(words, "persistentvolumeclaim")
+				   ? ROLLOUT_FAULT_CLAIM_LOST
+				   : ROLLOUT_FAULT_UNSCHEDULABLE;
+		copy(p->fault_text, sizeof(p->fault_text), words);
+	}
+	if ((lost && str_eq(lost, "NodeLost")) ||
+	    (p->terminating && condition_is(status, "DisruptionTarget", "True"))) {
+		p->fault = ROLLOUT_FAULT_NODE_LOST;
+		copy(p->fault_text, sizeof(p->fault_text),
+		     json_get_str(condition(status, "DisruptionTarget"), "message"));
+	}
+}
+
+bool fleet_read_pod(const struct json *pod, struct fleet_pod *ret)
+{
+	const struct json *meta = json_get(pod, "metadata");
+	const struct json *labels = json_get(meta, "labels");
+	const struct json *notes = json_get(meta, "annotations");
+	const struct json *status = json_get(pod, "status");
+	const char *name = json_get_str(meta, "name"), *phase = json_get_str(status, "phase");
+	struct fleet_pod p = { .exit_code = -1 };
+
+	if (!name || strlen(name) >= sizeof(p.name))
+		return false;
+	copy(p.name, sizeof(p.name), name);
+	copy(p.uid, sizeof(p.uid), json_get_str(meta, "uid"));
+	copy(p.ip, sizeof(p.ip), json_get_str(status, "podIP"));
+	copy(p.owner_uid, sizeof(p.owner_uid), fleet_controller_of(pod));
+	copy(p.revision, sizeof(p.revision), json_get_str(labels, "controller-revision-hash"));
+	copy(p.app_version, sizeof(p.app_version), json_get_str(notes, ANNOTATION_APP_VERSION));
+	p.has_version = version_read(json_get_str(notes, ANNOTATION_CELLD_VERSION), &p.version);
+	p.ordinal = ordinal_of(name);
+	p.terminating = json_get(meta, "deletionTimestamp") != NULL;
+	p.running = phase && str_eq(phase, "Running");
+	p.ready = condition_is(status, "Ready", "True");
+	if (!p.ready)
+		read_container(status, &p);
+	read_placement(status, &p);
+	*ret = p;
+	return true;
+}
+
+static bool uses_bucket(const struct json *template)
+{
+	const struct json *containers = json_path(template, "spec", "containers", NULL);
+	const struct json *env = json_get(json_first(containers), "env");
+
+	for (const struct json *v = json_first(env); v; v = json_next(v)) {
+		const char *name = json_get_str(v, "name"), *value = json_get_str(v, "value");
+
+		if (name && str_eq(name, "CELLD_DURABILITY"))
+			return value && str_eq(value, "bucket");
+	}
+	return true;
+}
+
+static int remembered(const struct json *notes)
+{
+	const char *s = json_get_str(notes, ANNOTATION_REPLICAS);
+	int v = 0;
+
+	if (str_empty(s) || strlen(s) > 5)
+		return -1;
+	for (; *s; s++) {
+		if (*s < '0' || *s > '9')
+			return -1;
+		v = v * 10 + (*s - '0');
+	}
+	return v;
+}
+
+void fleet_read_sts(const struct json *sts, struct fleet_sts *ret)
+{
+	const struct json *meta = json_get(sts, "metadata"), *spec = json_get(sts, "spec");
+	const struct json *status = json_get(sts, "status");
+	const struct json *notes = json_get(meta, "annotations");
+	const struct json *template = json_get(spec, "template");
+	const struct json *marks = json_path(template, "metadata", "annotations", NULL);
+	const struct json *update = json_path(spec, "updateStrategy", "rollingUpdate", NULL);
+	struct fleet_sts s = { .exists = sts != NULL };
+
+	copy(s.uid, sizeof(s.uid), json_get_str(meta, "uid"));
+	copy(s.resource_version, sizeof(s.resource_version), json_get_str(meta, "resourceVersion"));
+	copy(s.owner_uid, sizeof(s.owner_uid), fleet_controller_of(sts));
+	(void)json_get_int(meta, "generation", &s.generation);
+	(void)json_get_int(status, "observedGeneration", &s.observed_generation);
+	s.replicas = bounded_int(spec, "replicas", 1);
+	s.partition = bounded_int(update, "partition", 0);
+	s.remembered = remembered(notes);
+	s.min_ready_seconds = bounded_int(spec, "minReadySeconds", 0);
+	copy(s.intent, sizeof(s.intent), json_get_str(notes, ANNOTATION_INTENT));
+	copy(s.renderer, sizeof(s.renderer), json_get_str(notes, ANNOTATION_RENDERER));
+	copy(s.current_revision, sizeof(s.current_revision),
+	     json_get_str(status, "currentRevision"));
+	copy(s.update_revision, sizeof(s.update_revision), json_get_str(status, "updateRevision"));
+	s.has_version = version_read(json_get_str(marks, ANNOTATION_CELLD_VERSION), &s.version);
+	copy(s.app_version, sizeof(s.app_version), json_get_str(marks, ANNOTATION_APP_VERSION));
+	s.has_claims = json_len(json_get(spec, "volumeClaimTemplates")) > 0;
+	s.bucket_durability = uses_bucket(template);
+	*ret = s;
+}

@@ -1,0 +1,54 @@
+/*
+ * fleet.h - one fleet as the API server shows it: its StatefulSet and its pods, reduced to what decisions need. Pure.
+ */
+#ifndef CONTROLLER_FLEET_H
+#define CONTROLLER_FLEET_H
+
+#include "common/json.h"
+#include "common/version.h"
+#include "controller/rollout.h"
+
+enum { FLEET_TEXT = 256, FLEET_UID = 64, FLEET_NAME = 64, FLEET_IP = 48 };
+
+struct fleet_pod {
+	char name[FLEET_NAME], uid[FLEET_UID], ip[FLEET_IP];
+	char owner_uid[FLEET_UID]; /* of its controller */
+	char revision[FLEET_NAME]; /* label controller-revision-hash */
+	int ordinal;		   /* -1: the name has none */
+	bool terminating, ready, running;
+	bool has_version;
+	struct version version; /* annotation celld-version: what it was created to run */
+	char app_version[132];	/* annotation app-version */
+	enum rollout_fault fault;
+	char fault_text
+		[FLEET_TEXT]; /* the scheduler's or the kubelet's words, the last termination message */
+	int exit_code;	      /* of the last end of the container; -1: none */
+	int restarts;
+};
+
+struct fleet_sts {
+	bool exists;
+	char uid[FLEET_UID], resource_version[FLEET_NAME];
+	char owner_uid[FLEET_UID]; /* of its controller; "": none */
+	int64_t generation, observed_generation;
+	int replicas, partition, remembered, min_ready_seconds;
+	char intent[72], renderer[32];
+	char current_revision[FLEET_NAME], update_revision[FLEET_NAME];
+	bool has_version;
+	struct version version; /* template annotation celld-version */
+	char app_version[132];	/* template annotation app-version */
+	bool has_claims;
+	bool bucket_durability; /* CELLD_DURABILITY of the template is absent or `bucket` */
+};
+
+/* Annotation of the StatefulSet: the size of the fleet while a Recreate has it at 0. */
+#define ANNOTATION_REPLICAS "celld-operator.io/replicas"
+
+/* Reads a Pod. False: it is no pod with a name. */
+bool fleet_read_pod(const struct json *pod, struct fleet_pod *ret);
+/* Reads a StatefulSet; NULL: there is none. */
+void fleet_read_sts(const struct json *sts, struct fleet_sts *ret);
+/* The UID of the owner reference with controller: true, or NULL. */
+const char *fleet_controller_of(const struct json *object);
+
+#endif

@@ -1,0 +1,471 @@
+/* celld-controller: starts the threads, waits for the end, ends them. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common/build_version.h"
+#include "common/celld/table_load.h"
+#include "common/clock.h"
+#include "common/http.h"
+#include "common/httpd.h"
+#include "common/kube/client.h"
+#include "common/kube/config.h"
+#include "common/kube/event.h"
+#include "common/kube/lease.h"
+#include "common/kube/watch.h"
+#include "common/limits.h"
+#include "common/log.h"
+#include "common/metrics.h"
+#include "controller/cache.h"
+#include "controller/options.h"
+#include "controller/queue.h"
+#include "controller/reconcile.h"
+#include "controller/sweep.h"
+
+enum { FIRST_RETRY_MS = 200, MOST_RETRY_MS = 60000, EXIT_USAGE = 2 };
+
+enum metric_row { RECONCILES, RECONCILE_SECONDS, METRIC_ROWS };
+
+static const struct metric metric_table[METRIC_ROWS] = {
+	[RECONCILES] = { .name = "celld_controller_reconcile_total",
+			 .kind = METRIC_COUNTER,
+			 .help = "Turns of reconciliation by result",
+			 .labels = { "result" } },
+	[RECONCILE_SECONDS] = { .name = "celld_controller_reconcile_duration_seconds",
+				.kind = METRIC_HISTOGRAM,
+				.help = "How long a turn took",
+				.buckets = { 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30 } },
+};
+
+struct program {
+	struct options o;
+	char identity[128];
+	struct celld_table own_table; /* of --compat-table */
+	const struct celld_table *table;
+	struct kube_config *config;
+	struct http_cancel *cancel;
+	struct kube_client *client;
+	struct event_recorder *events;
+	struct lease *lease; /* NULL: no election, always the leader */
+	struct cache *cache;
+	struct queue *queue;
+	struct kube_watch *watch;
+	struct sweeper *sweeper;
+	struct reconciler *reconciler;
+	struct metrics *metrics;
+	struct httpd *health, *metrics_server;
+	pthread_t *workers;
+	size_t n_workers;
+	_Atomic bool leading, ending;
+};
+
+/* --- what the threads ask ------------------------------------------------------------------------- */
+
+static bool leads(void *ctx)
+{
+	struct program *p = ctx;
+
+	return atomic_load(&p->leading);
+}
+
+static int64_t may_write(void *ctx)
+{
+	struct program *p = ctx;
+
+	if (!p->o.leader_elect)
+		return INT64_MAX / 2;
+	return p->lease ? lease_may_write(p->lease) : 0;
+}
+
+static void won(void *ctx)
+{
+	struct program *p = ctx;
+	struct strlist keys = STRLIST_INIT;
+
+	atomic_store(&p->leading, true);
+	log_info("leading", "identity", p->identity, NULL);
+	cache_apps(p->cache, &keys);
+	for (size_t i = 0; i < keys.n; i++)
+		queue_add(p->queue, keys.v[i]);
+	strlist_done(&keys);
+}
+
+/* Whoever has lost the Lease must not finish anything: the process ends at once, without clean-up. */
+static void lost(void *ctx, const char *why)
+{
+	struct program *p = ctx;
+
+	if (atomic_load(&p->ending))
+		return;
+	log_error("no longer leading, ending", "why", why, NULL);
+	_exit(EXIT_FAILURE);
+}
+
+static void on_event(void *ctx, size_t kind, enum kube_watch_type type, const struct json *object)
+{
+	struct program *p = ctx;
+	char key[512];
+
+	if (type == KUBE_SYNCED) {
+		log_info("watch in sync", "kind", cache_kinds[kind].kind, NULL);
+		if (kube_watch_all_synced(p->watch) && leads(p))
+			won(p);
+		return;
+	}
+	if (!cache_key_of((enum cache_kind)kind, object, key, sizeof(key)))
+		return;
+	if (type == KUBE_DELETED)
+		cache_remove(p->cache, (enum cache_kind)kind, object);
+	else if (!cache_put(p->cache, (enum cache_kind)kind, object))
+		return; /* the echo of an own write */
+	queue_add(p->queue, key);
+}
+
+static void *work(void *ctx)
+{
+	struct program *p = ctx;
+	char *key;
+
+	while ((key = queue_get(p->queue))) {
+		int64_t begun = clock_mono_ms();
+		bool ok = true;
+
+		if (leads(p) && kube_watch_all_synced(p->watch)) {
+			ok = reconcile(p->reconciler, key);
+			metrics_add(p->metrics, RECONCILES, 1,
+				    metrics_labels(ok ? "success" : "error"));
+			metrics_observe(p->metrics, RECONCILE_SECONDS,
+					(double)(clock_mono_ms() - begun) / 1000.0, NULL);
+		}
+		queue_done(p->queue, key, !ok);
+		free(key);
+	}
+	return NULL;
+}
+
+/* --- HTTP ----------------------------------------------------------------------------------------- */
+
+static void healthz(void *ctx, const struct httpd_request *req, struct httpd_answer *a)
+{
+	(void)ctx;
+	(void)req;
+	buf_puts(&a->body, "ok\n");
+}
+
+/* Ready: the caches are in sync. A follower is ready too, it takes over at any time. */
+static void readyz(void *ctx, const struct httpd_request *req, struct httpd_answer *a)
+{
+	struct program *p = ctx;
+
+	(void)req;
+	if (p->watch && kube_watch_all_synced(p->watch)) {
+		buf_puts(&a->body, "ok\n");
+		return;
+	}
+	a->status = 503;
+	buf_puts(&a->body, "waiting for the API server\n");
+}
+
+static void family(struct buf *to, const char *name, enum metric_kind kind, const char *help,
+		   double value)
+{
+	metrics_write_family(to, name, kind, help);
+	metrics_write_sample(to, name, NULL, NULL, 0, value);
+}
+
+static void one_request_count(void *ctx, const char *verb, int code, int64_t count)
+{
+	static const char *const names[] = { "verb", "code" };
+	char text[16];
+	const char *values[] = { verb, text };
+
+	(void)snprintf(text, sizeof(text), "%d", code);
+	metrics_write_sample(ctx, "celld_controller_api_requests_total", names, values, 2,
+			     (double)count);
+}
+
+static void collect(void *ctx, struct buf *to)
+{
+	struct program *p = ctx;
+	struct queue_stats q;
+
+	queue_stats(p->queue, &q);
+	family(to, "celld_controller_queue_depth", METRIC_GAUGE, "Apps that wait for a worker",
+	       (double)q.ready);
+	family(to, "celld_controller_queue_delayed", METRIC_GAUGE, "Apps that come back later",
+	       (double)q.delayed);
+	family(to, "celld_controller_leader", METRIC_GAUGE, "1 while this process leads",
+	       leads(p) ? 1 : 0);
+	metrics_write_family(to, "celld_controller_api_requests_total", METRIC_COUNTER,
+			     "Requests to the API server");
+	kube_client_counts(p->client, one_request_count, to);
+}
+
+static void metrics_page(void *ctx, const struct httpd_request *req, struct httpd_answer *a)
+{
+	struct program *p = ctx;
+
+	(void)req;
+	a->content_type = METRICS_CONTENT_TYPE;
+	metrics_text(p->metrics, &a->body);
+}
+
+static int serve(struct program *p, struct err *e)
+{
+	static struct httpd_route health[2], page[1];
+	struct httpd_options h = { .address = p->o.health_address,
+				   .routes = health,
+				   .n_routes = array_len(health) };
+	struct httpd_options m = { .address = p->o.metrics_address,
+				   .routes = page,
+				   .n_routes = array_len(page) };
+	int r;
+
+	health[0] = (struct httpd_route){ "GET", "/healthz", healthz, p, 0, NULL };
+	health[1] = (struct httpd_route){ "GET", "/readyz", readyz, p, 0, NULL };
+	page[0] = (struct httpd_route){ "GET", "/metrics", metrics_page, p, 0, NULL };
+	r = httpd_start(&h, &p->health, e);
+	if (r)
+		return err_wrap(e, "--health-probe-bind-address");
+	if (str_eq(p->o.metrics_address, "0"))
+		return 0;
+	r = httpd_start(&m, &p->metrics_server, e);
+	return r ? err_wrap(e, "--metrics-bind-address") : 0;
+}
+
+/* --- start and end -------------------------------------------------------------------------------- */
+
+static int load_table(struct program *p, struct err *e)
+{
+	if (!p->o.compat_table) {
+		p->table = celld_table_builtin();
+		return 0;
+	}
+	p->table = &p->own_table;
+	return celld_table_load_file(p->o.compat_table, &p->own_table, e);
+}
+
+static void make_identity(struct program *p)
+{
+	char host[64] = "";
+
+	(void)gethostname(host, sizeof(host) - 1);
+	(void)snprintf(p->identity, sizeof(p->identity), "%s_%d_%llx", host, (int)getpid(),
+		       (unsigned long long)clock_wall_ms());
+}
+
+static int start_watch(struct program *p, struct err *e)
+{
+	static struct kube_watch_kind kinds[CACHE_KINDS];
+	struct kube_watch_opts o = { .config = p->config,
+				     .kinds = kinds,
+				     .n = CACHE_KINDS,
+				     .namespaces = &p->o.namespaces,
+				     .handler = on_event,
+				     .ctx = p };
+
+	for (size_t i = 0; i < CACHE_KINDS; i++)
+		kinds[i] = (struct kube_watch_kind){
+			.kind = &cache_kinds[i],
+			.label_selector = i == CACHE_APP ? p->o.selector : WORKERAPP_LABEL,
+		};
+	return kube_watch_start(&o, &p->watch, e);
+}
+
+static int start_lease(struct program *p, struct err *e)
+{
+	struct lease_opts o = { .config = p->config,
+				.namespace = p->o.operator_namespace,
+				.name = "celld-operator-controller",
+				.identity = p->identity,
+				.duration_ms = p->o.lease_ms,
+				.renew_ms = p->o.renew_ms,
+				.retry_ms = p->o.retry_ms,
+				.won = won,
+				.lost = lost,
+				.ctx = p };
+
+	if (!p->o.leader_elect) {
+		won(p);
+		return 0;
+	}
+	return lease_start(&o, &p->lease, e);
+}
+
+static void make_parts(struct program *p)
+{
+	struct kube_client_opts client = { .config = p->config,
+					   .cancel = p->cancel,
+					   .user_agent = "celld-controller",
+					   .qps = (double)p->o.qps,
+					   .may_write = may_write,
+					   .may_write_ctx = p };
+	struct event_opts events = { .controller = "celld-operator.io/controller",
+				     .instance = p->identity };
+
+	p->client = kube_client_new(&client);
+	events.client = p->client;
+	p->events = event_recorder_new(&events);
+	p->cache = cache_new();
+	p->queue = queue_new(FIRST_RETRY_MS, MOST_RETRY_MS);
+	p->metrics = metrics_new(metric_table, METRIC_ROWS);
+	metrics_collect(p->metrics, collect, p);
+}
+
+static void start_workers(struct program *p)
+{
+	const struct sweep_opts sweep = { .cache = p->cache,
+					  .queue = p->queue,
+					  .table = p->table,
+					  .cancel = p->cancel,
+					  .interval_ms = p->o.state_poll_ms,
+					  .active = leads,
+					  .ctx = p };
+	struct reconcile_opts o = { .client = p->client,
+				    .cache = p->cache,
+				    .queue = p->queue,
+				    .events = p->events,
+				    .table = p->table,
+				    .operator_namespace = p->o.operator_namespace,
+				    .settle_ms = p->o.settle_ms,
+				    .hold_ms = p->o.hold_ms,
+				    .recheck_ms = p->o.recheck_ms };
+
+	p->sweeper = sweep_start(&sweep);
+	o.sweeper = p->sweeper;
+	p->reconciler = reconcile_new(&o);
+	p->workers = xcalloc((size_t)p->o.workers, sizeof(*p->workers));
+	for (; p->n_workers < (size_t)p->o.workers; p->n_workers++) {
+		if (pthread_create(&p->workers[p->n_workers], NULL, work, p))
+			abort();
+	}
+}
+
+static int start(struct program *p, struct err *e)
+{
+	int r = load_table(p, e);
+
+	if (!r)
+		r = kube_config_load(p->o.kubeconfig, NULL, &p->config, e);
+	if (r)
+		return r;
+	make_identity(p);
+	p->cancel = http_cancel_new();
+	make_parts(p);
+	r = serve(p, e);
+	if (!r)
+		r = start_watch(p, e);
+	if (r)
+		return r;
+	start_workers(p);
+	return start_lease(p, e);
+}
+
+/* Workers first, the Lease after the last write has ended. */
+static void stop(struct program *p)
+{
+	atomic_store(&p->ending, true);
+	atomic_store(&p->leading, false);
+	if (p->queue)
+		queue_close(p->queue);
+	if (p->cancel)
+		http_cancel_trigger(p->cancel);
+	for (size_t i = 0; i < p->n_workers; i++)
+		(void)pthread_join(p->workers[i], NULL);
+	sweep_stop(p->sweeper);
+	if (p->lease)
+		lease_stop(p->lease, true);
+	if (p->watch)
+		kube_watch_stop(p->watch);
+	httpd_free(p->health);
+	httpd_free(p->metrics_server);
+	reconcile_free(p->reconciler);
+	event_recorder_free(p->events);
+	kube_client_free(p->client);
+	cache_free(p->cache);
+	queue_free(p->queue);
+	metrics_free(p->metrics);
+	http_cancel_free(p->cancel);
+	kube_config_free(p->config);
+	free(p->workers);
+	options_done(&p->o);
+}
+
+/* No core, no debugger: credentials are in memory. */
+static void protect(void)
+{
+	const struct rlimit none = { 0, 0 };
+
+	(void)setrlimit(RLIMIT_CORE, &none);
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+static int wait_for_end(void)
+{
+	sigset_t set;
+	int sig;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGINT);
+	do
+		sig = sigwaitinfo(&set, NULL);
+	while (sig < 0);
+	return sig;
+}
+
+static void block_signals(void)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGINT);
+	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+static void set_log(const struct options *o)
+{
+	enum log_level level = LOG_INFO;
+
+	(void)log_level_read(o->log_level, &level);
+	log_set_level(level);
+	log_set_format(str_eq(o->log_format, "json") ? LOG_JSON : LOG_TEXT);
+}
+
+int main(int argc, char **argv)
+{
+	static struct program p;
+	struct err e = ERR_INIT;
+
+	if (options_read(argc, argv, &p.o, &e)) {
+		(void)fprintf(stderr, "celld-controller: %s\n", e.message);
+		return EXIT_USAGE;
+	}
+	if (p.o.help || p.o.version) {
+		if (p.o.help)
+			options_help();
+		else
+			(void)printf("celld-controller %s\n", build_version);
+		options_done(&p.o);
+		return EXIT_SUCCESS;
+	}
+	set_log(&p.o);
+	protect();
+	block_signals();
+	if (http_global_init(&e) || start(&p, &e)) {
+		(void)fprintf(stderr, "celld-controller: %s\n", e.message);
+		stop(&p);
+		return EXIT_FAILURE;
+	}
+	log_info("started", "version", build_version, "identity", p.identity, NULL);
+	log_info("ending", "signal", strsignal(wait_for_end()), NULL);
+	stop(&p);
+	return EXIT_SUCCESS;
+}

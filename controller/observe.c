@@ -1,0 +1,124 @@
+#include "controller/observe.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/digest.h"
+
+/* A pod that the StatefulSet does not make for so long was refused: quota, Pod Security, another webhook. */
+enum { REFUSED_AFTER_MS = 30000 };
+
+/*
+ * One number per pod that changes with identity and readiness, summed up, so that the order of the list plays no part;
+ * with the StatefulSet's identity and generation in front.
+ */
+static void fingerprint(const struct observe_input *in, char to[80])
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < in->n_pods; i++) {
+		const struct fleet_pod *p = &in->pods[i];
+		unsigned char raw[DIGEST_BYTES];
+		uint64_t part;
+		char text[FLEET_UID + 8];
+
+		(void)snprintf(text, sizeof(text), "%s%d%d", p->uid, p->ready, p->terminating);
+		digest_sha256(text, strlen(text), raw);
+		memcpy(&part, raw, sizeof(part));
+		sum += part;
+	}
+	(void)snprintf(to, 80, "%.36s/%lld/%016llx", in->sts->exists ? in->sts->uid : "-",
+		       (long long)in->sts->generation, (unsigned long long)sum);
+}
+
+void observe_remember(struct fleet_memory *m, const struct observe_input *in)
+{
+	char now[80];
+
+	fingerprint(in, now);
+	if (!str_eq(now, m->fingerprint)) {
+		memcpy(m->fingerprint, now, sizeof(now));
+		m->changed_ms = in->now_ms;
+	}
+	if (in->n_pods)
+		m->empty_ms = 0;
+	else if (!m->empty_ms)
+		m->empty_ms = in->now_ms;
+}
+
+/* A pod that does not run, or has no address, counts as unreachable at once. */
+static bool can_be_asked(const struct fleet_pod *p)
+{
+	return p->running && p->ip[0];
+}
+
+static bool is_swept(const struct observe_input *in, const struct fleet_memory *m)
+{
+	for (size_t i = 0; i < in->n_pods; i++) {
+		const struct pod_state *s = &in->states[i];
+
+		if (in->pods[i].ordinal < 0 || !can_be_asked(&in->pods[i]))
+			continue;
+		if (!s->asked || s->begun_ms < m->changed_ms ||
+		    in->now_ms - s->begun_ms > in->fresh_ms)
+			return false;
+	}
+	return true;
+}
+
+static enum rollout_state state_of(const struct fleet_pod *p, const struct pod_state *s)
+{
+	if (!can_be_asked(p))
+		return ROLLOUT_STATE_UNREACHABLE;
+	if (!s->asked)
+		return ROLLOUT_STATE_UNKNOWN;
+	return s->valid ? ROLLOUT_STATE_REACHED : ROLLOUT_STATE_UNREACHABLE;
+}
+
+static void one_pod(const struct observe_input *in, size_t i, int64_t quiet, struct rollout_obs *o)
+{
+	const struct fleet_pod *p = &in->pods[i];
+	const struct fleet_sts *sts = in->sts;
+	struct rollout_pod *to;
+
+	if (p->ordinal < 0 || p->ordinal >= ROLLOUT_PODS)
+		return;
+	if (p->ordinal >= o->n_pods)
+		o->n_pods = p->ordinal + 1;
+	to = &o->pods[p->ordinal];
+	to->exists = true;
+	to->terminating = p->terminating;
+	to->ready = p->ready;
+	/* readiness is part of the fingerprint, so `quiet` is at most the time that the pod is Ready */
+	to->available = p->ready && (!sts->min_ready_seconds ||
+				     quiet >= (int64_t)sts->min_ready_seconds * 1000);
+	to->updated = sts->update_revision[0] && str_eq(p->revision, sts->update_revision);
+	to->superseded = !to->updated && !str_eq(p->revision, sts->current_revision);
+	to->fault = p->fault;
+	to->state = state_of(p, &in->states[i]);
+	to->restoring = in->states[i].valid ? in->states[i].restoring : 0;
+}
+
+void observe_fleet(const struct observe_input *in, const struct fleet_memory *m,
+		   struct rollout_obs *o)
+{
+	const struct fleet_sts *sts = in->sts;
+
+	o->quiet = in->now_ms - m->changed_ms;
+	o->empty = m->empty_ms ? in->now_ms - m->empty_ms : 0;
+	o->exists = sts->exists;
+	o->observed = sts->observed_generation >= sts->generation;
+	o->settled = str_eq(sts->current_revision, sts->update_revision);
+	o->replicas = sts->replicas;
+	o->partition = sts->partition;
+	o->remembered = sts->exists ? sts->remembered : -1;
+	o->pods_current = true;
+	o->n_pods = sts->replicas < ROLLOUT_PODS ? sts->replicas : ROLLOUT_PODS;
+	for (size_t i = 0; i < in->n_pods; i++)
+		one_pod(in, i, o->quiet, o);
+	for (int i = 0; i < o->n_pods && i < sts->replicas; i++) {
+		if (!o->pods[i].exists && o->quiet >= REFUSED_AFTER_MS)
+			o->pods[i].fault = ROLLOUT_FAULT_REFUSED;
+	}
+	o->swept = is_swept(in, m);
+}

@@ -1,0 +1,98 @@
+#include "controller/options.h"
+
+#include <stdio.h>
+
+#include "common/flags.h"
+
+enum { MINUTE = 60000, HOUR = 3600000 };
+
+static const char *const levels[] = { "debug", "info", "warn", "error", NULL };
+static const char *const formats[] = { "text", "json", NULL };
+
+enum { ROWS = 22 };
+
+static void rows(struct options *o, struct flag to[ROWS])
+{
+	const struct flag table[ROWS] = {
+		{ "kubeconfig", 0, FLAG_STRING, &o->kubeconfig, NULL, 0, 0, NULL, "FILE",
+		  "how to reach the API server; in a cluster it is not needed" },
+		{ "kube-api-qps", 0, FLAG_INT, &o->qps, "50", 1, 100000, NULL, NULL,
+		  "requests per second to the API server" },
+		{ "namespaces", 0, FLAG_LIST, &o->namespaces, NULL, 0, 0, NULL, NULL,
+		  "namespaces to watch; all when not given" },
+		{ "watch-namespace", 0, FLAG_LIST, &o->namespaces, NULL, 0, 0, NULL, NULL,
+		  "the same as --namespaces" },
+		{ "selector", 0, FLAG_STRING, &o->selector, NULL, 0, 0, NULL, "LABELS",
+		  "label selector of the WorkerApps to look after" },
+		{ "workers", 0, FLAG_INT, &o->workers, "4", 1, 64, NULL, NULL,
+		  "apps that are reconciled at the same time" },
+		{ "leader-elect", 0, FLAG_BOOL, &o->leader_elect, "true", 0, 0, NULL, NULL,
+		  "act only while holding the Lease" },
+		{ "lease-duration", 0, FLAG_DURATION, &o->lease_ms, "15s", 1000, HOUR, NULL, NULL,
+		  "when others may take over from a leader that does not renew" },
+		{ "renew-deadline", 0, FLAG_DURATION, &o->renew_ms, "10s", 500, HOUR, NULL, NULL,
+		  "how long a leader acts after its last renewal" },
+		{ "retry-period", 0, FLAG_DURATION, &o->retry_ms, "2s", 100, HOUR, NULL, NULL,
+		  "pause between attempts to get or renew the Lease" },
+		{ "operator-namespace", 0, FLAG_STRING, &o->operator_namespace,
+		  "celld-operator-system", 0, 0, NULL, "NAMESPACE",
+		  "where the operator runs: its Lease, and who may reach the fleets' internal "
+		  "port" },
+		{ "state-poll-interval", 0, FLAG_DURATION, &o->state_poll_ms, "15s", 100, HOUR,
+		  NULL, NULL, "pause between sweeps of all pods' /state" },
+		{ "settle", 0, FLAG_DURATION, &o->settle_ms, "10s", 0, HOUR, NULL, NULL,
+		  "how long a fleet must have been unchanged before the next pod is released" },
+		{ "recreate-hold", 0, FLAG_DURATION, &o->hold_ms, "10s", 0, HOUR, NULL, NULL,
+		  "wait between the end of a fleet's last pod and the first new one; never below "
+		  "celld's lease lifetime in production" },
+		{ "recheck", 0, FLAG_DURATION, &o->recheck_ms, "10s", 100, MINUTE * 10, NULL, NULL,
+		  "pause before a closed gate is looked at again" },
+		{ "compat-table", 0, FLAG_STRING, &o->compat_table, NULL, 0, 0, NULL, "FILE",
+		  "facts of celld's versions instead of the built-in ones" },
+		{ "metrics-bind-address", 0, FLAG_STRING, &o->metrics_address, ":8443", 0, 0, NULL,
+		  "HOST:PORT", "where /metrics is served; 0: nowhere" },
+		{ "health-probe-bind-address", 0, FLAG_STRING, &o->health_address, ":8081", 0, 0,
+		  NULL, "HOST:PORT", "where /healthz and /readyz are served" },
+		{ "log-level", 0, FLAG_CHOICE, &o->log_level, "info", 0, 0, levels, NULL,
+		  "what is logged" },
+		{ "log-format", 0, FLAG_CHOICE, &o->log_format, "text", 0, 0, formats, NULL,
+		  "logfmt or JSON lines" },
+		{ "version", 0, FLAG_BOOL, &o->version, NULL, 0, 0, NULL, NULL,
+		  "print the version and exit" },
+		{ "help", 'h', FLAG_BOOL, &o->help, NULL, 0, 0, NULL, NULL,
+		  "print this text and exit" },
+	};
+
+	for (int i = 0; i < ROWS; i++)
+		to[i] = table[i];
+}
+
+int options_read(int argc, char **argv, struct options *ret, struct err *e)
+{
+	struct flag table[ROWS];
+	int rest = argc, r;
+
+	rows(ret, table);
+	r = flags_parse(table, ROWS, argc, argv, &rest, e);
+	if (r)
+		return r;
+	if (rest < argc)
+		return err_set(e, ERR_INVALID, "unexpected argument '%s'; see --help", argv[rest]);
+	return 0;
+}
+
+void options_help(void)
+{
+	static struct options o;
+	struct flag table[ROWS];
+
+	rows(&o, table);
+	(void)printf("celld-controller: keeps celld fleets as their WorkerApps ask for\n\n"
+		     "usage: celld-controller [flags]\n\n");
+	flags_help(table, ROWS, stdout);
+}
+
+void options_done(struct options *o)
+{
+	strlist_done(&o->namespaces);
+}

@@ -1,0 +1,31 @@
+/*
+ * options.h - the controller's flags.
+ */
+#ifndef CONTROLLER_OPTIONS_H
+#define CONTROLLER_OPTIONS_H
+
+#include "common/base.h"
+#include "common/err.h"
+#include "common/strlist.h"
+
+struct options {
+	const char *kubeconfig, *compat_table;
+	struct strlist namespaces;
+	const char *selector;
+	int64_t workers, qps;
+	bool leader_elect;
+	int64_t lease_ms, renew_ms, retry_ms;
+	const char *operator_namespace;
+	int64_t state_poll_ms;
+	int64_t settle_ms, hold_ms, recheck_ms;
+	const char *metrics_address, *health_address;
+	const char *log_level, *log_format;
+	bool version, help;
+};
+
+/* ERR_INVALID: a bad flag, named in the message. */
+int options_read(int argc, char **argv, struct options *ret, struct err *e);
+void options_help(void);
+void options_done(struct options *o);
+
+#endif

@@ -1,0 +1,324 @@
+#include "controller/rollout.h"
+
+bool rollout_curable(enum rollout_fault fault)
+{
+	switch (fault) {
+	case ROLLOUT_FAULT_NONE:
+		return false;
+#define FAULT(name, curable, text)                                                                 \
+	case ROLLOUT_FAULT_##name:                                                                 \
+		return curable;
+#include "controller/rollout_faults.def"
+#undef FAULT
+	}
+	return false;
+}
+
+static void wait_for(struct rollout_decision *d, enum rollout_reason reason, int ordinal, int count)
+{
+	d->reason = reason;
+	d->ordinal = ordinal;
+	d->count = count;
+}
+
+static void write(struct rollout_decision *d, enum rollout_write what, int replicas, int partition)
+{
+	d->write = what;
+	d->replicas = replicas;
+	d->partition = partition;
+	d->requeue = 0;
+}
+
+static int pods_left(const struct rollout_obs *o)
+{
+	int n = 0;
+
+	for (int i = 0; i < o->n_pods; i++)
+		n += o->pods[i].exists;
+	return n;
+}
+
+static bool any_ready(const struct rollout_obs *o)
+{
+	for (int i = 0; i < o->n_pods; i++) {
+		if (o->pods[i].exists && !o->pods[i].terminating && o->pods[i].ready)
+			return true;
+	}
+	return false;
+}
+
+/* Why pod i is not a member in service; NOTHING: it is one. */
+static enum rollout_reason lacking(const struct rollout_pod *p)
+{
+	if (!p->exists)
+		return p->fault == ROLLOUT_FAULT_NONE ? ROLLOUT_MISSING : ROLLOUT_STUCK;
+	if (p->terminating)
+		return p->fault == ROLLOUT_FAULT_NODE_LOST ? ROLLOUT_STUCK : ROLLOUT_TERMINATING;
+	if (!p->ready)
+		return p->fault == ROLLOUT_FAULT_NONE ? ROLLOUT_NOT_READY : ROLLOUT_STUCK;
+	return ROLLOUT_NOTHING;
+}
+
+/* Why a released pod (ordinal >= partition) holds the gate. */
+static enum rollout_reason released_lacks(const struct rollout_pod *p)
+{
+	enum rollout_reason why = lacking(p);
+
+	if (p->exists && !p->terminating && !p->updated)
+		return ROLLOUT_OLD_REVISION;
+	if (why == ROLLOUT_NOTHING && !p->available)
+		return ROLLOUT_NOT_AVAILABLE;
+	return why;
+}
+
+/* Whether the wanted template is what a pod that is not Ready waits for: then it must not hold it
+ * back. */
+static bool forgiven(const struct rollout_pod *p, bool some_ready)
+{
+	if (!some_ready || rollout_curable(p->fault))
+		return true;
+	return p->exists && !p->terminating && p->superseded;
+}
+
+/*
+ * Gate 1 for a fleet of `size` whose ordinals >= partition are released. Highest ordinal first: the
+ * one that was released last is what people wait for.
+ */
+static bool members_hold(const struct rollout_obs *o, int size, int partition,
+			 struct rollout_decision *d)
+{
+	bool some_ready = any_ready(o);
+
+	for (int i = o->n_pods - 1; i >= 0; i--) {
+		const struct rollout_pod *p = &o->pods[i];
+		enum rollout_reason why;
+
+		if (i >= size)
+			why = p->exists && i >= o->replicas ? ROLLOUT_TERMINATING : ROLLOUT_NOTHING;
+		else if (i >= partition)
+			why = released_lacks(p);
+		else
+			why = forgiven(p, some_ready) ? ROLLOUT_NOTHING : lacking(p);
+		if (why != ROLLOUT_NOTHING) {
+			wait_for(d, why, i, 0);
+			d->fault = p->fault;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Gate 2: what every pod that may hold cells says about restoring. */
+static bool cells_hold(const struct rollout_obs *o, struct rollout_decision *d)
+{
+	int restoring = 0;
+
+	if (!o->swept) {
+		wait_for(d, ROLLOUT_SWEEP, -1, 0);
+		return true;
+	}
+	for (int i = 0; i < o->n_pods; i++) {
+		const struct rollout_pod *p = &o->pods[i];
+
+		if (!p->exists)
+			continue;
+		switch (p->state) {
+		case ROLLOUT_STATE_REACHED:
+			restoring += p->restoring;
+			break;
+		case ROLLOUT_STATE_UNREACHABLE:
+			if (!p->ready)
+				break; /* it holds no cells */
+			wait_for(d, ROLLOUT_UNREACHABLE, i, 0);
+			return true;
+		case ROLLOUT_STATE_UNKNOWN:
+			wait_for(d, ROLLOUT_SWEEP, -1, 0);
+			return true;
+		}
+	}
+	if (restoring > 0) {
+		wait_for(d, ROLLOUT_RESTORING, -1, restoring);
+		return true;
+	}
+	return false;
+}
+
+static bool gates_hold(const struct rollout_obs *o, int size, int partition, bool settle,
+		       struct rollout_decision *d)
+{
+	if (members_hold(o, size, partition, d) || cells_hold(o, d))
+		return true;
+	if (settle && o->quiet < o->settle) {
+		wait_for(d, ROLLOUT_SETTLING, -1, 0);
+		d->requeue = o->settle - o->quiet;
+		return true;
+	}
+	return false;
+}
+
+/* No pod may exist for a whole lease lifetime before others start; then the wanted template starts
+ * at `size`. */
+static void start_when_empty(const struct rollout_obs *o, int size, struct rollout_decision *d)
+{
+	int left = pods_left(o);
+
+	d->phase = ROLLOUT_RECREATING;
+	if (left > 0) {
+		wait_for(d, ROLLOUT_PODS_LEFT, -1, left);
+	} else if (o->empty < o->hold) {
+		wait_for(d, ROLLOUT_LEASE_HOLD, -1, 0);
+		d->requeue = o->hold - o->empty;
+	} else {
+		wait_for(d, ROLLOUT_STARTING, -1, 0);
+		write(d, ROLLOUT_WRITE_START, size, 0);
+	}
+}
+
+static void stop(const struct rollout_obs *o, int remember, struct rollout_decision *d)
+{
+	d->phase = ROLLOUT_RECREATING;
+	wait_for(d, ROLLOUT_STOPPING, -1, 0);
+	write(d, ROLLOUT_WRITE_STOP, 0, o->partition);
+	d->remember = remember;
+}
+
+static void recreate(const struct rollout_obs *o, struct rollout_decision *d)
+{
+	if (o->replicas > 0)
+		stop(o, o->remembered, d); /* somebody has started it in between */
+	else
+		start_when_empty(o, o->remembered, d);
+}
+
+static void change(const struct rollout_obs *o, struct rollout_decision *d)
+{
+	if (o->replicas == 0) {
+		start_when_empty(o, o->start, d);
+	} else if (o->stop_all) {
+		stop(o, o->replicas, d);
+	} else {
+		d->phase = ROLLOUT_ROLLING_OUT;
+		wait_for(d, ROLLOUT_CONTROLLER, -1, 0);
+		write(d, ROLLOUT_WRITE_FREEZE, o->replicas, o->replicas);
+	}
+}
+
+/* One ordinal fewer, behind both gates. The pod that goes may be in any state. */
+static void shrink(const struct rollout_obs *o, int partition, struct rollout_decision *d)
+{
+	int size = o->replicas - 1;
+	int keep = partition == ROLLOUT_REST || partition < size ? partition : size;
+
+	if (gates_hold(o, size, partition, true, d))
+		return;
+	wait_for(d, ROLLOUT_SCALING, -1, 0);
+	write(d, ROLLOUT_WRITE_SCALE, size, keep);
+}
+
+static void grow(const struct rollout_obs *o, int partition, struct rollout_decision *d)
+{
+	wait_for(d, ROLLOUT_SCALING, -1, 0);
+	write(d, ROLLOUT_WRITE_SCALE, o->want, partition);
+}
+
+static void finish(const struct rollout_obs *o, struct rollout_decision *d)
+{
+	if (members_hold(o, o->replicas, 0, d))
+		return;
+	if (!o->settled) {
+		wait_for(d, ROLLOUT_REVISION, -1, 0);
+		return;
+	}
+	wait_for(d, ROLLOUT_RELEASED, -1, 0);
+	write(d, ROLLOUT_WRITE_REST, o->replicas, ROLLOUT_REST);
+}
+
+static void roll(const struct rollout_obs *o, struct rollout_decision *d)
+{
+	int partition = o->partition < o->replicas ? o->partition : o->replicas;
+
+	d->phase = ROLLOUT_ROLLING_OUT;
+	if (o->want > o->replicas) {
+		grow(o, partition, d);
+	} else if (o->want >= 0 && o->want < o->replicas) {
+		shrink(o, partition, d);
+	} else if (partition == 0) {
+		finish(o, d);
+	} else if (!gates_hold(o, o->replicas, partition, partition < o->replicas, d)) {
+		wait_for(d, ROLLOUT_RELEASED, -1, 0);
+		write(d, ROLLOUT_WRITE_STEP, o->replicas, partition - 1);
+	}
+}
+
+/* A pod that runs another revision than the template, whoever has changed which. */
+static bool stale(const struct rollout_obs *o)
+{
+	for (int i = 0; i < o->replicas && i < o->n_pods; i++) {
+		if (o->pods[i].exists && !o->pods[i].terminating && !o->pods[i].updated)
+			return true;
+	}
+	return false;
+}
+
+static void rest(const struct rollout_obs *o, struct rollout_decision *d)
+{
+	if (o->want > o->replicas) {
+		grow(o, ROLLOUT_REST, d);
+	} else if (o->want >= 0 && o->want < o->replicas) {
+		shrink(o, ROLLOUT_REST, d);
+	} else if (!members_hold(o, o->replicas, 0, d)) {
+		d->phase = ROLLOUT_READY;
+		d->requeue = 0;
+	}
+}
+
+static void live(const struct rollout_obs *o, struct rollout_decision *d)
+{
+	bool changing = o->template_due || o->remembered >= 0;
+
+	if (o->remembered >= 0)
+		d->phase = ROLLOUT_RECREATING;
+	else if (o->partition != ROLLOUT_REST || changing)
+		d->phase = ROLLOUT_ROLLING_OUT;
+	if (!o->observed)
+		wait_for(d, ROLLOUT_CONTROLLER, -1, 0);
+	else if (!o->pods_current)
+		wait_for(d, ROLLOUT_PODS_UNKNOWN, -1, 0);
+	else if (o->remembered >= 0)
+		recreate(o, d);
+	else if (o->template_due)
+		change(o, d);
+	else if (o->replicas == 0)
+		start_when_empty(o, o->start, d);
+	else if (o->partition != ROLLOUT_REST)
+		roll(o, d);
+	else if (stale(o))
+		change(o, d);
+	else
+		rest(o, d);
+}
+
+void rollout_decide(const struct rollout_obs *obs, struct rollout_decision *ret)
+{
+	struct rollout_decision d = {
+		.phase = ROLLOUT_PENDING,
+		.ordinal = -1,
+		.remember = -1,
+		.requeue = obs->recheck,
+	};
+
+	if (obs->deleting || obs->paused || obs->refused) {
+		d.phase = obs->paused	 ? ROLLOUT_PAUSED
+			  : obs->refused ? ROLLOUT_DEGRADED
+					 : ROLLOUT_PENDING;
+		d.requeue = 0;
+	} else if (obs->exists) {
+		live(obs, &d);
+	} else if (obs->no_workload) {
+		wait_for(&d, ROLLOUT_NO_WORKLOAD, -1, 0);
+	} else {
+		wait_for(&d, ROLLOUT_CREATING, -1, 0);
+		write(&d, ROLLOUT_WRITE_CREATE, obs->start, ROLLOUT_REST);
+	}
+	*ret = d;
+}

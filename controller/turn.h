@@ -1,0 +1,52 @@
+/*
+ * turn.h - what one turn of reconciliation works on; shared by the files reconcile, workload and children.
+ */
+#ifndef CONTROLLER_TURN_H
+#define CONTROLLER_TURN_H
+
+#include "controller/observe.h"
+#include "controller/reconcile.h"
+#include "controller/verdict.h"
+
+struct turn {
+	const struct reconcile_opts *o;
+	const char *key;
+	struct workerapp *app;
+	struct faults faults; /* of reading it */
+	char *name;	      /* of StatefulSet, Service ... */
+
+	struct desired_input input;
+	bool version_known;
+	const char *expected; /* version that the fleet should serve; NULL: not known */
+	char *app_version;    /* of the template */
+
+	struct json *sts; /* live or cached; NULL: none */
+	struct fleet_sts facts;
+	struct fleet_pod *pods;
+	struct pod_state *states;
+	size_t n_pods;
+
+	struct fleet_memory *memory;
+	struct verdict verdict;
+	struct rollout_obs *obs;
+	struct rollout_decision decision;
+	bool foreign; /* an object of ours by name belongs to somebody else */
+};
+
+/* Reads StatefulSet and pods: from the cache, or from the API server. */
+void turn_read_cached(struct turn *t);
+int turn_read_live(struct turn *t, struct err *e);
+/* Fills verdict, obs and decision from what was read. */
+void turn_decide(struct turn *t);
+void turn_done(struct turn *t);
+
+/* Makes every child but the StatefulSet what it should be. Sets t->foreign and returns 0 for a foreign one. */
+int children_apply(struct turn *t, struct err *e);
+/* Whether live is the app's: by its controller reference, or adoptable (ownerless, our label, our manager). */
+bool children_is_ours(const struct turn *t, const struct json *live);
+/* Sends the write of t->decision; the answer goes into the cache. */
+int workload_write(struct turn *t, struct err *e);
+/* The StatefulSet's template differs from what the spec asks for, or from what we wrote. */
+bool workload_due(const struct turn *t);
+
+#endif

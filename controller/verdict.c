@@ -1,0 +1,122 @@
+#include "controller/verdict.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/buf.h"
+
+enum { VERSIONS = 64 };
+
+static void refuse(struct verdict *v, const char *reason, const char *message)
+{
+	v->refusal.reason = reason;
+	(void)snprintf(v->refusal.message, sizeof(v->refusal.message), "%s", message);
+}
+
+void verdict_of_spec(const struct verdict_input *in, struct verdict *ret)
+{
+	struct rules_facts facts = { .table = in->table };
+	struct faults faults = FAULTS_INIT;
+	struct strlist warnings = STRLIST_INIT;
+	struct buf text = BUF_INIT(sizeof(ret->spec_message) - 1);
+
+	for (size_t i = 0; in->parse_faults && i < in->parse_faults->n; i++) {
+		const struct fault *f = &in->parse_faults->v[i];
+
+		fault_add(&faults, f->rule, f->path, f->values, "%s", f->message);
+	}
+	workerapp_rules(in->app, NULL, &facts, &faults, &warnings);
+	ret->spec_valid = faults.n == 0;
+	ret->spec_message[0] = '\0';
+	if (faults.n) {
+		faults_text(&faults, "; ", sizeof(ret->spec_message) - 1, &text);
+		(void)snprintf(ret->spec_message, sizeof(ret->spec_message), "%s", buf_str(&text));
+		refuse(ret, "InvalidConfiguration", ret->spec_message);
+	}
+	buf_done(&text);
+	strlist_done(&warnings);
+	faults_done(&faults);
+}
+
+static void add_version(struct version *all, size_t *n, struct version v)
+{
+	for (size_t i = 0; i < *n; i++) {
+		if (!version_cmp(all[i], v))
+			return;
+	}
+	if (*n < VERSIONS)
+		all[(*n)++] = v;
+}
+
+/* What runs, or may come up again: every pod's version, and the template's while it has replicas. */
+static size_t running(const struct verdict_input *in, struct version *all, bool *ret_unread)
+{
+	size_t n = 0;
+
+	*ret_unread = false;
+	for (size_t i = 0; i < in->n_pods; i++) {
+		if (in->pods[i].has_version)
+			add_version(all, &n, in->pods[i].version);
+		else
+			*ret_unread = true;
+	}
+	if (in->sts->replicas > 0 && in->sts->has_version)
+		add_version(all, &n, in->sts->version);
+	return n;
+}
+
+static struct compat_verdict judge(const struct verdict_input *in)
+{
+	struct version all[VERSIONS];
+	bool unread;
+	size_t n = running(in, all, &unread);
+	struct compat_facts facts = {
+		.bucket_both =
+			in->sts->bucket_durability && in->app->durability == DURABILITY_BUCKET,
+		.stopped = in->n_pods == 0 && in->sts->replicas == 0,
+		.acknowledged = in->app->acknowledged,
+	};
+	struct compat_verdict v;
+
+	if (facts.stopped && in->sts->has_version)
+		add_version(all, &n,
+			    in->sts->version); /* blocked boundaries count for a stopped one too */
+	v = compat_judge_all(in->table, all, n, in->version, &facts);
+	if (unread && v.way == COMPAT_ROLLING)
+		v = compat_judge(in->table, NULL, in->version, &facts);
+	return v;
+}
+
+static void of_versions(const struct verdict_input *in, struct verdict *ret)
+{
+	bool recreate = in->app->strategy == STRATEGY_RECREATE;
+	struct compat_verdict v = judge(in);
+	char text[sizeof(ret->refusal.message)];
+
+	if (v.way == COMPAT_ROLLING)
+		return;
+	if (v.way == COMPAT_RECREATE && recreate) {
+		ret->stop_all = true;
+		return;
+	}
+	(void)compat_explain(in->table, &v, recreate, text, sizeof(text));
+	refuse(ret, v.way == COMPAT_BLOCKED && !v.up ? "BlockedDowngrade" : "BreakingUpgrade",
+	       text);
+}
+
+void verdict_of_change(const struct verdict_input *in, struct verdict *ret)
+{
+	bool recreate = in->app->strategy == STRATEGY_RECREATE;
+
+	if (!in->sts->exists || !in->template_due || !in->version_known)
+		return;
+	of_versions(in, ret);
+	if (ret->refusal.reason || in->app->storage.set == in->sts->has_claims)
+		return;
+	if (recreate)
+		ret->stop_all = true;
+	else
+		refuse(ret, "InvalidConfiguration",
+		       "spec.storage: cannot be added to or removed from a running fleet; "
+		       "set spec.celld.updateStrategy to Recreate");
+}
