@@ -178,6 +178,15 @@ void http_escape(const char *s, struct buf *to)
 	}
 }
 
+static void head(struct http_transfer *t)
+{
+	long status = 0;
+
+	(void)curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
+	if (status >= 200)
+		t->handler.head(t->handler.ctx, (int)status);
+}
+
 static size_t on_header(char *bytes, size_t one, size_t n, void *transfer)
 {
 	struct http_transfer *t = transfer;
@@ -185,6 +194,8 @@ static size_t on_header(char *bytes, size_t one, size_t n, void *transfer)
 	(void)one;
 	if (n > 5 && memcmp(bytes, "HTTP/", 5) == 0)
 		buf_clear(&t->response.headers); /* of an interim answer */
+	if (n <= 2 && t->handler.head)
+		head(t);
 	if (t->response.headers.len + n <= HEADERS)
 		buf_add(&t->response.headers, bytes, n);
 	return n;

@@ -170,6 +170,8 @@ struct http_loop;
 struct http_transfer; /* one request of a loop; ends with done() or http_loop_stop() */
 
 struct http_handler {
+	/* The headers of the answer have come, the body has not. NULL: not told. */
+	void (*head)(void *ctx, int status);
 	/* Body bytes of an answer of status 2xx, as they come. False ends the transfer: done() with
 	 * ERR_CANCELED. NULL: the body is collected in response.body up to max_response. A body of
 	 * another status is always collected. */

@@ -39,7 +39,8 @@ enum kube_watch_type {
  * Called in the watch's thread: it must not block, and must not call kube_watch_stop. kind: index
  * into opts.kinds. object is lent for the call. For DELETED it is the last state when the server
  * told it, else (missed deletions) only apiVersion, kind and metadata.{namespace, name, uid,
- * resourceVersion}.
+ * resourceVersion}. An object that came from a list may lack apiVersion and kind: the server leaves
+ * them out there.
  */
 typedef void kube_watch_handler(void *ctx, size_t kind, enum kube_watch_type type,
 				const struct json *object);
