@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "cli/input.h"
+#include "cli/render.h"
 #include "cli/validate.h"
 #include "common/base.h"
 #include "common/build_version.h"
@@ -14,6 +15,7 @@ struct command {
 
 static const struct command commands[] = {
 	{ "validate", validate_main, "judge WorkerApps in files by the rules of the webhook" },
+	{ "render", render_main, "print every object that the controller would make of a WorkerApp" },
 };
 
 static void usage(FILE *to)
