@@ -15,7 +15,8 @@ struct command {
 
 static const struct command commands[] = {
 	{ "validate", validate_main, "judge WorkerApps in files by the rules of the webhook" },
-	{ "render", render_main, "print every object that the controller would make of a WorkerApp" },
+	{ "render", render_main,
+	  "print every object that the controller would make of a WorkerApp" },
 };
 
 static void usage(FILE *to)
