@@ -17,6 +17,7 @@
 #include "common/kube/client.h"
 #include "common/kube/config.h"
 #include "common/kube/event.h"
+#include "common/kube/file.h"
 #include "common/kube/lease.h"
 #include "common/kube/watch.h"
 #include "common/limits.h"
@@ -243,12 +244,18 @@ static int serve(struct program *p, struct err *e)
 
 static int load_table(struct program *p, struct err *e)
 {
+	cleanup(freep) char *text = NULL;
+	int r;
+
 	if (!p->o.compat_table) {
 		p->table = celld_table_builtin();
 		return 0;
 	}
+	r = file_read(p->o.compat_table, LIMIT_CONFIG_FILE, &text, e);
+	if (!r)
+		r = celld_table_load(text, strlen(text), p->o.compat_table, &p->own_table, e);
 	p->table = &p->own_table;
-	return celld_table_load_file(p->o.compat_table, &p->own_table, e);
+	return r;
 }
 
 static void make_identity(struct program *p)

@@ -76,7 +76,8 @@ static int env_load_node(struct env_config *config, char *message, size_t size)
 	const char *node = getenv("CELLD_NODE");
 	if (node == NULL || (node[0] == '\0' && config->release < V(0, 4, 1))) {
 		unsigned long long id[2] = { 0 };
-		(void)getrandom(id, sizeof id, 0);
+		if (getrandom(id, sizeof id, 0) != sizeof id)
+			return env_refuse(message, size, "CELLD_NODE", "no random name");
 		(void)snprintf(config->node, sizeof config->node, "node_%016llx%016llx", id[0],
 			       id[1]);
 		return 0;

@@ -1,0 +1,267 @@
+#include "cli/validate.h"
+
+#include <string.h>
+
+#include "cli/input.h"
+#include "common/celld/table_load.h"
+#include "common/flags.h"
+#include "common/kube/file.h"
+#include "common/limits.h"
+#include "common/workerapp_rules.h"
+
+struct options {
+	struct strlist files;
+	const char *old, *table;
+	bool quiet, help;
+};
+
+struct run {
+	struct options o;
+	struct celld_table loaded; /* of --compat-table */
+	const struct celld_table *table;
+	struct input objects, olds;
+	size_t apps, refused, skipped;
+	bool several;
+	FILE *out, *err;
+};
+
+static bool is_ours(const struct json *doc)
+{
+	const char *api = json_get_str(doc, "apiVersion"), *kind = json_get_str(doc, "kind");
+
+	return api && kind && str_starts(api, WORKERAPP_GROUP "/") && str_eq(kind, "WorkerApp");
+}
+
+/* The namespace of a manifest that names none is the caller's, so it is the same for both files. */
+static const char *text_of(const struct json *doc, const char *member)
+{
+	const char *s = json_get_str(json_get(doc, "metadata"), member);
+
+	return s ? s : "";
+}
+
+static const struct json *find_old(const struct run *run, const struct json *doc)
+{
+	for (size_t i = 0; i < run->olds.n; i++) {
+		const struct json *old = run->olds.v[i].value;
+		const char *ns = text_of(doc, "namespace"), *old_ns = text_of(old, "namespace");
+
+		/* `kubectl get` always tells the namespace, a manifest need not. */
+		if (is_ours(old) && str_eq(text_of(old, "name"), text_of(doc, "name")) &&
+		    (!*ns || !*old_ns || str_eq(ns, old_ns)))
+			return old;
+	}
+	return NULL;
+}
+
+/* A name comes from a file and goes to a terminal. */
+static void print_safe(FILE *to, const char *s)
+{
+	for (; *s; s++)
+		fputc((unsigned char)*s < 0x20 || *s == 0x7f ? '?' : *s, to);
+}
+
+static void print_line(const struct run *run, FILE *to, const struct input_object *o,
+		       const char *before, const char *path, const char *message)
+{
+	const char *ns = text_of(o->value, "namespace"), *name = text_of(o->value, "name");
+
+	if (run->several) {
+		fprintf(to, "%s[%zu] ", o->file, o->document);
+		print_safe(to, ns);
+		fputs(*ns ? "/" : "", to);
+		print_safe(to, *name ? name : "(no name)");
+		fputs(": ", to);
+	}
+	fprintf(to, "%s%s%s%s\n", before, path, *path ? ": " : "", message);
+}
+
+static void judge(const struct run *run, const struct workerapp *app, const struct workerapp *old,
+		  struct faults *faults, struct strlist *warnings)
+{
+	struct rules_facts facts = { .table = run->table };
+	struct faults unknown = FAULTS_INIT, old_unknown = FAULTS_INIT;
+
+	workerapp_rules(app, old, &facts, faults, warnings);
+	workerapp_unknown_fields(app, &unknown);
+	if (old)
+		workerapp_unknown_fields(old, &old_unknown);
+	faults_ratchet(&unknown, &old_unknown);
+	faults_add_all(faults, &unknown);
+	faults_done(&unknown);
+	faults_done(&old_unknown);
+}
+
+static void judge_object(struct run *run, const struct input_object *o)
+{
+	const struct json *before = find_old(run, o->value);
+	struct faults faults = FAULTS_INIT;
+	struct strlist warnings = STRLIST_INIT;
+	struct workerapp *app = NULL, *old = NULL;
+	struct err e = ERR_INIT;
+
+	run->apps++;
+	if (workerapp_parse(json_dup(o->value), NULL, &app, &e))
+		fault_add(&faults, "unreadable", e.field, "", "%s", e.message);
+	else if (before && workerapp_parse(json_dup(before), NULL, &old, &e))
+		fault_add(&faults, "unreadable", "the old object", "", "%s %s", e.field, e.message);
+	else
+		judge(run, app, old, &faults, &warnings);
+	for (size_t i = 0; i < faults.n; i++)
+		print_line(run, run->out, o, "", faults.v[i].path, faults.v[i].message);
+	for (size_t i = 0; !run->o.quiet && i < warnings.n; i++)
+		print_line(run, run->err, o, "warning: ", "", warnings.v[i]);
+	run->refused += faults.n > 0;
+	workerapp_free(app);
+	workerapp_free(old);
+	faults_done(&faults);
+	strlist_done(&warnings);
+}
+
+static void judge_all(struct run *run)
+{
+	for (size_t i = 0; i < run->objects.n; i++) {
+		if (is_ours(run->objects.v[i].value))
+			judge_object(run, &run->objects.v[i]);
+		else
+			run->skipped++;
+	}
+	if (run->o.quiet)
+		return;
+	fprintf(run->err, "%zu WorkerApp%s, %zu refused", run->apps, run->apps == 1 ? "" : "s",
+		run->refused);
+	if (run->skipped)
+		fprintf(run->err, ", %zu object%s of other kinds skipped", run->skipped,
+			run->skipped == 1 ? "" : "s");
+	fputc('\n', run->err);
+}
+
+static int read_table(struct run *run, struct err *e)
+{
+	cleanup(freep) char *text = NULL;
+	int r;
+
+	run->table = &run->loaded;
+	if (str_empty(run->o.table)) {
+		run->table = celld_table_builtin();
+		return 0;
+	}
+	r = file_read(run->o.table, LIMIT_CONFIG_FILE, &text, e);
+	return r ? r : celld_table_load(text, strlen(text), run->o.table, &run->loaded, e);
+}
+
+/* Every file is read before the first verdict, so that an unreadable one does not hide in the middle. */
+static int read_all(struct run *run, FILE *in)
+{
+	struct err e = ERR_INIT;
+	int bad = 0;
+	size_t apps = 0;
+
+	if (read_table(run, &e)) {
+		fprintf(run->err, "kubectl-celld validate: --compat-table: %s\n", e.message);
+		return -1;
+	}
+	for (size_t i = 0; i < run->o.files.n; i++) {
+		if (input_read(&run->objects, run->o.files.v[i], in, &e)) {
+			fprintf(run->err, "kubectl-celld validate: %s\n", e.message);
+			bad = -1;
+		}
+	}
+	if (!str_empty(run->o.old) && input_read(&run->olds, run->o.old, in, &e)) {
+		fprintf(run->err, "kubectl-celld validate: --old: %s\n", e.message);
+		bad = -1;
+	}
+	for (size_t i = 0; i < run->objects.n; i++)
+		apps += is_ours(run->objects.v[i].value);
+	run->several = apps > 1;
+	return bad;
+}
+
+static void print_help(const struct flag *flags, size_t n, FILE *to)
+{
+	fputs("Usage: kubectl celld validate -f FILE... [--old FILE]\n\n"
+	      "Judges WorkerApps by the rules of the admission webhook, without a cluster. Each "
+	      "fault is\n"
+	      "a line \"spec.field: what is wrong; what to write instead\". Exit status: 0 all "
+	      "fine,\n"
+	      "1 refused, 2 usage or a file that cannot be read.\n\n",
+	      to);
+	flags_help(flags, n, to);
+}
+
+static int validate(struct run *run, int argc, char **argv, FILE *in)
+{
+	const struct flag flags[] = {
+		{ .name = "filename",
+		  .letter = 'f',
+		  .kind = FLAG_LIST,
+		  .to = &run->o.files,
+		  .placeholder = "FILE",
+		  .help = "manifests, YAML or JSON, several documents; - is standard input" },
+		{ .name = "old",
+		  .kind = FLAG_STRING,
+		  .to = &run->o.old,
+		  .placeholder = "FILE",
+		  .help = "the objects as they are stored, as `kubectl get -o yaml` shows them; "
+			  "those "
+			  "of the same name are judged as updates" },
+		{ .name = "compat-table",
+		  .kind = FLAG_STRING,
+		  .to = &run->o.table,
+		  .placeholder = "FILE",
+		  .help = "facts of celld's releases, in place of those compiled in" },
+		{ .name = "quiet",
+		  .letter = 'q',
+		  .kind = FLAG_BOOL,
+		  .to = &run->o.quiet,
+		  .help = "only faults: no warnings, no count" },
+		{ .name = "help",
+		  .letter = 'h',
+		  .kind = FLAG_BOOL,
+		  .to = &run->o.help,
+		  .help = "show this text" },
+	};
+	struct err e = ERR_INIT;
+	int rest = 0;
+
+	if (flags_parse(flags, array_len(flags), argc, argv, &rest, &e)) {
+		fprintf(run->err, "kubectl-celld validate: %s\n", e.message);
+		return EXIT_USAGE;
+	}
+	if (run->o.help) {
+		print_help(flags, array_len(flags), run->out);
+		return EXIT_FINE;
+	}
+	for (; rest < argc; rest++)
+		strlist_add(&run->o.files, argv[rest]);
+	if (run->o.files.n == 0) {
+		fputs("kubectl-celld validate: no file; write -f FILE, or -f - for standard "
+		      "input\n",
+		      run->err);
+		return EXIT_USAGE;
+	}
+	if (read_all(run, in))
+		return EXIT_USAGE;
+	judge_all(run);
+	return run->refused ? EXIT_REFUSED : EXIT_FINE;
+}
+
+int validate_run(int argc, char **argv, FILE *in, FILE *out, FILE *err)
+{
+	struct run *run = xcalloc(1, sizeof(*run)); /* too large for a stack frame */
+	int status;
+
+	run->out = out;
+	run->err = err;
+	status = validate(run, argc, argv, in);
+	strlist_done(&run->o.files);
+	input_done(&run->objects);
+	input_done(&run->olds);
+	freep(&run);
+	return status;
+}
+
+int validate_main(int argc, char **argv)
+{
+	return validate_run(argc, argv, stdin, stdout, stderr);
+}

@@ -1,0 +1,510 @@
+#include "webhook/review.h"
+
+#include <string.h>
+
+#include "common/json.h"
+#include "common/limits.h"
+
+enum slot {
+	API_VERSION,
+	KIND,
+	REQUEST,
+	UID,
+	OPERATION,
+	SUBRESOURCE,
+	NAME,
+	NAMESPACE,
+	REQUEST_KIND,
+	OBJECT,
+	OBJECT_SPEC,
+	OBJECT_MANAGED,
+	OLD,
+	OLD_SPEC,
+	OLD_MANAGED,
+	SLOTS,
+};
+
+static const js_node paths[] = {
+	JS_NODE("", -1, 1, 3),
+	JS_NODE("apiVersion", API_VERSION, 0, 0),
+	JS_NODE("kind", KIND, 0, 0),
+	JS_NODE("request", REQUEST, 4, 8),
+	JS_NODE("uid", UID, 0, 0),
+	JS_NODE("operation", OPERATION, 0, 0),
+	JS_NODE("subResource", SUBRESOURCE, 0, 0),
+	JS_NODE("name", NAME, 0, 0),
+	JS_NODE("namespace", NAMESPACE, 0, 0),
+	JS_NODE("kind", REQUEST_KIND, 0, 0),
+	JS_NODE("object", OBJECT, 12, 2),
+	JS_NODE("oldObject", OLD, 14, 2),
+	JS_NODE("spec", OBJECT_SPEC, 0, 0),
+	JS_NODE("metadata", -1, 16, 1),
+	JS_NODE("spec", OLD_SPEC, 0, 0),
+	JS_NODE("metadata", -1, 17, 1),
+	JS_NODE("managedFields", OBJECT_MANAGED, 0, 0),
+	JS_NODE("managedFields", OLD_MANAGED, 0, 0),
+};
+
+enum operation { OP_CREATE, OP_UPDATE, OP_DELETE, OP_CONNECT, OP_OTHER };
+enum subresource { SUB_NONE, SUB_STATUS, SUB_SCALE, SUB_OTHER };
+
+enum { TEXT = 64 };
+
+struct review {
+	const char *body;
+	js_span span[SLOTS];
+	enum operation operation;
+	enum subresource subresource;
+	char operation_text[TEXT], subresource_text[TEXT];
+};
+
+struct judgement {
+	struct faults faults;
+	struct strlist warnings;
+};
+
+/* ---- reading the envelope -------------------------------------------------------------------- */
+
+static char type_of(const struct review *r, enum slot s)
+{
+	return r->span[s].len ? r->body[r->span[s].off] : '\0';
+}
+
+/* The string at s, cut to room; false: there is none. Only what fits whole equals anything. */
+static bool text_at(const struct review *r, enum slot s, char *text, size_t room)
+{
+	char whole[6 * TEXT + 2];
+	size_t n;
+
+	text[0] = '\0';
+	if (type_of(r, s) != '"')
+		return false;
+	if (r->span[s].len > sizeof(whole)) {
+		memcpy(text, "(too long)", sizeof("(too long)"));
+		return true;
+	}
+	n = js_unescape(r->body, r->span[s], whole);
+	if (n >= room) {
+		memcpy(text, "(too long)", sizeof("(too long)"));
+		return true;
+	}
+	memcpy(text, whole, n);
+	text[n] = '\0';
+	return true;
+}
+
+static bool text_is(const struct review *r, enum slot s, const char *want)
+{
+	char text[TEXT];
+
+	return text_at(r, s, text, sizeof(text)) && str_eq(text, want);
+}
+
+static enum operation operation_of(const char *s)
+{
+	if (str_eq(s, "CREATE"))
+		return OP_CREATE;
+	if (str_eq(s, "UPDATE"))
+		return OP_UPDATE;
+	if (str_eq(s, "DELETE"))
+		return OP_DELETE;
+	return str_eq(s, "CONNECT") ? OP_CONNECT : OP_OTHER;
+}
+
+static enum subresource subresource_of(const char *s)
+{
+	if (!*s)
+		return SUB_NONE;
+	if (str_eq(s, "status"))
+		return SUB_STATUS;
+	return str_eq(s, "scale") ? SUB_SCALE : SUB_OTHER;
+}
+
+/* Why the body is no review that can be answered; NULL: it is one. */
+static const char *read_envelope(struct review *r)
+{
+	char sub = type_of(r, SUBRESOURCE);
+
+	if (!text_is(r, KIND, "AdmissionReview"))
+		return "the body is not an AdmissionReview";
+	if (!text_is(r, API_VERSION, "admission.k8s.io/v1"))
+		return "apiVersion is not admission.k8s.io/v1, the only one that is served";
+	if (type_of(r, REQUEST) != '{')
+		return "request is missing or not an object";
+	if (type_of(r, UID) != '"' || r->span[UID].len <= 2)
+		return "request.uid is missing or not a string";
+	if (r->span[UID].len > REVIEW_UID_MAX)
+		return "request.uid is too long";
+	if (!text_at(r, OPERATION, r->operation_text, sizeof(r->operation_text)))
+		return "request.operation is missing or not a string";
+	if (sub && sub != 'n' && sub != '"')
+		return "request.subResource is not a string";
+	r->operation = operation_of(r->operation_text);
+	(void)text_at(r, SUBRESOURCE, r->subresource_text, sizeof(r->subresource_text));
+	r->subresource = subresource_of(r->subresource_text);
+	return NULL;
+}
+
+/* ---- objects --------------------------------------------------------------------------------- */
+
+/* The tree of an object, with its managedFields replaced by an empty list. */
+static int tree_at(const struct review *r, enum slot object, enum slot managed, struct json **ret,
+		   struct err *e)
+{
+	const char *text = r->body + r->span[object].off;
+	size_t len = r->span[object].len, head, tail;
+	cleanup(freep) char *copy = NULL;
+
+	if (!r->span[managed].len)
+		return json_parse(text, len, ret, e);
+	head = r->span[managed].off - r->span[object].off;
+	tail = len - head - r->span[managed].len;
+	copy = xmalloc(head + 2 + tail);
+	memcpy(copy, text, head);
+	memcpy(copy + head, "[]", 2);
+	memcpy(copy + head + 2, text + head + r->span[managed].len, tail);
+	return json_parse(copy, head + 2 + tail, ret, e);
+}
+
+static bool object_is_there(const struct review *r, enum slot s, const char *name,
+			    struct faults *faults)
+{
+	if (type_of(r, s) == '{')
+		return true;
+	fault_add(faults, "object-missing", name, "",
+		  "is not an object; send the whole object with the review");
+	return false;
+}
+
+/* Both objects of a review as trees; old is left alone on CREATE. False: a fault says why. */
+static bool trees(const struct review *r, struct json **ret_new, struct json **ret_old,
+		  struct faults *faults)
+{
+	struct err e = ERR_INIT;
+	int bad = 0;
+
+	if (!object_is_there(r, OBJECT, "object", faults) ||
+	    (r->operation == OP_UPDATE && !object_is_there(r, OLD, "oldObject", faults)))
+		return false;
+	bad = tree_at(r, OBJECT, OBJECT_MANAGED, ret_new, &e);
+	if (!bad && r->operation == OP_UPDATE)
+		bad = tree_at(r, OLD, OLD_MANAGED, ret_old, &e);
+	if (bad)
+		fault_add(faults, "object-unreadable", "object", "", "%s", e.message);
+	return !bad;
+}
+
+static bool spec_is_untouched(const struct review *r)
+{
+	js_span a = r->span[OBJECT_SPEC], b = r->span[OLD_SPEC];
+
+	return r->operation == OP_UPDATE && type_of(r, OBJECT) == '{' && type_of(r, OLD) == '{' &&
+	       a.len && a.len == b.len && !memcmp(r->body + a.off, r->body + b.off, a.len);
+}
+
+/* ---- judging --------------------------------------------------------------------------------- */
+
+static struct workerapp *read_app(struct json *doc, const char *where, struct faults *faults)
+{
+	struct workerapp *app = NULL;
+	struct err e = ERR_INIT;
+
+	if (workerapp_parse(doc, NULL, &app, &e)) {
+		fault_add(faults, "not-a-workerapp", e.field[0] ? e.field : where, "", "%s",
+			  e.message);
+		return NULL;
+	}
+	return app;
+}
+
+static void judge_workerapp(const struct review *r, const struct rules_facts *facts,
+			    struct judgement *j)
+{
+	struct json *doc = NULL, *old_doc = NULL;
+	cleanup_workerapp struct workerapp *app = NULL, *old = NULL;
+
+	if (spec_is_untouched(r))
+		return;
+	if (!trees(r, &doc, &old_doc, &j->faults)) {
+		json_free(doc);
+		return;
+	}
+	app = read_app(doc, "object", &j->faults);
+	if (old_doc)
+		old = read_app(old_doc, "oldObject", &j->faults);
+	if (app && (old || !old_doc))
+		workerapp_rules(app, old, facts, &j->faults, &j->warnings);
+}
+
+/* An absent number is 0: Kubernetes leaves zeros out of a Scale. False: it is no whole number. */
+static bool scale_replicas(const struct json *scale, int64_t *ret)
+{
+	const struct json *v = json_path(scale, "spec", "replicas", NULL);
+
+	*ret = 0;
+	return !v || json_int(v, ret);
+}
+
+/*
+ * A Scale knows nothing of the app but its number. That a fleet with durability `fleet` keeps three
+ * is a rule of the schema, which the API server applies to the app that the Scale changes.
+ */
+static void judge_scale(const struct review *r, struct judgement *j)
+{
+	cleanup_json struct json *scale = NULL, *old = NULL;
+	struct fault_value shown;
+	int64_t want, had;
+
+	if (!trees(r, &scale, &old, &j->faults))
+		return;
+	if (!str_eq(json_get_str(scale, "kind") ? json_get_str(scale, "kind") : "", "Scale")) {
+		fault_add(&j->faults, "not-a-scale", "kind", "", "is %s, not Scale",
+			  fault_value(&shown, json_get_str(scale, "kind")));
+		return;
+	}
+	if (!scale_replicas(scale, &want)) {
+		fault_add(&j->faults, "replicas-type", "spec.replicas", "",
+			  "is not a whole number; write a number of pods from 1 to %d",
+			  LIMIT_REPLICAS);
+		return;
+	}
+	if (old && scale_replicas(old, &had) && had == want)
+		return;
+	if (want < 1 || want > LIMIT_REPLICAS)
+		fault_add(&j->faults, "replicas-bounds", "spec.replicas", "",
+			  "is %lld; write a number of pods from 1 to %d", (long long)want,
+			  LIMIT_REPLICAS);
+}
+
+static void judge_store(const struct review *r, struct judgement *j)
+{
+	cleanup_json struct json *store = NULL, *old = NULL;
+	const char *kind;
+	struct fault_value shown;
+
+	if (spec_is_untouched(r) || !trees(r, &store, &old, &j->faults))
+		return;
+	kind = json_get_str(store, "kind");
+	if (!kind || !str_eq(kind, "CelldObjectStore"))
+		fault_add(&j->faults, "not-a-store", "kind", "", "is %s, not CelldObjectStore",
+			  fault_value(&shown, kind));
+	else if (json_kind(json_get(store, "spec")) != JSON_OBJECT)
+		fault_add(&j->faults, "spec-type", "spec", "", "is %s; write an object",
+			  json_kind_text(json_kind(json_get(store, "spec"))));
+}
+
+static void judge_object(enum review_endpoint endpoint, const struct review *r,
+			 const struct rules_facts *facts, struct judgement *j)
+{
+	bool scale = r->subresource == SUB_SCALE || endpoint == REVIEW_VALIDATE_SCALE;
+
+	switch (endpoint) {
+	case REVIEW_MUTATE_WORKERAPP:
+		return;
+	case REVIEW_VALIDATE_WORKERAPP:
+	case REVIEW_VALIDATE_SCALE:
+		if (scale)
+			judge_scale(r, j);
+		else
+			judge_workerapp(r, facts, j);
+		return;
+	case REVIEW_VALIDATE_STORE:
+		judge_store(r, j);
+		return;
+	}
+}
+
+static void judge(enum review_endpoint endpoint, const struct review *r,
+		  const struct rules_facts *facts, struct judgement *j)
+{
+	struct fault_value shown;
+
+	if (endpoint == REVIEW_MUTATE_WORKERAPP || r->operation == OP_DELETE ||
+	    r->operation == OP_CONNECT || r->subresource == SUB_STATUS)
+		return;
+	if (r->operation == OP_OTHER)
+		fault_add(&j->faults, "operation-unknown", "request.operation", "",
+			  "is %s; only CREATE, UPDATE, DELETE and CONNECT are known",
+			  fault_value(&shown, r->operation_text));
+	else if (r->subresource == SUB_OTHER)
+		fault_add(&j->faults, "subresource-unknown", "request.subResource", "",
+			  "is %s; only status and scale are known",
+			  fault_value(&shown, r->subresource_text));
+	else
+		judge_object(endpoint, r, facts, j);
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+/* The parsed value of a span for the answer; NULL when absent. It has been scanned already. */
+static struct json *value_at(const struct review *r, enum slot s)
+{
+	struct json *v = NULL;
+	struct err e = ERR_INIT;
+
+	if (r->span[s].len && json_parse(r->body + r->span[s].off, r->span[s].len, &v, &e))
+		return NULL;
+	return v;
+}
+
+static bool all_forbidden(const struct faults *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		if (!l->v[i].forbidden)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * kubectl shows the causes of an Invalid status instead of its message, each as "FIELD: MESSAGE";
+ * so every cause carries the whole text of its fault. They are bounded like the message.
+ */
+static struct json *causes_of(const struct faults *l)
+{
+	struct json *causes = json_new_array();
+	size_t used = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		struct json *c;
+
+		used += strlen(l->v[i].path) + strlen(l->v[i].message);
+		if (i > 0 && used > LIMIT_MESSAGE)
+			break;
+		c = json_new_object();
+		json_set_str(c, "reason", "FieldValueInvalid");
+		json_set_str(c, "message", l->v[i].message);
+		json_set_str(c, "field", l->v[i].path);
+		json_add(causes, c);
+	}
+	return causes;
+}
+
+static struct json *details_of(const struct review *r, const struct faults *l)
+{
+	struct json *details = json_new_object();
+	cleanup_json struct json *name = value_at(r, NAME), *kind = value_at(r, REQUEST_KIND);
+
+	json_set_str(details, "name", json_str(name));
+	json_set_str(details, "group", json_get_str(kind, "group"));
+	json_set_str(details, "kind", json_get_str(kind, "kind"));
+	json_set(details, "causes", causes_of(l));
+	return details;
+}
+
+static void print_status(const struct review *r, const struct faults *l, struct buf *to)
+{
+	cleanup_json struct json *status = json_new_object();
+	bool forbidden = all_forbidden(l);
+	struct buf message;
+
+	buf_init(&message, LIMIT_MESSAGE + 1);
+	faults_text(l, "\n", LIMIT_MESSAGE, &message);
+	json_set(status, "metadata", json_new_object());
+	json_set_str(status, "status", "Failure");
+	json_set_str(status, "message", buf_str(&message));
+	json_set_str(status, "reason", forbidden ? "Forbidden" : "Invalid");
+	json_set(status, "details", details_of(r, l));
+	json_set_int(status, "code", forbidden ? 403 : 422);
+	json_print(status, to);
+	buf_done(&message);
+}
+
+/* A copy without control characters, at most LIMIT_WARNING characters long; the caller's. */
+static char *clean_warning(const char *s)
+{
+	char *text = xstrdup(s), *out = text;
+	size_t characters = 0;
+
+	for (const char *c = s; *c; c++) {
+		unsigned char b = (unsigned char)*c;
+
+		if (b < 0x20 || b == 0x7f)
+			continue;
+		if ((b & 0xc0) != 0x80 && ++characters > LIMIT_WARNING)
+			break;
+		*out++ = *c;
+	}
+	*out = '\0';
+	return text;
+}
+
+static void print_warnings(const struct strlist *l, struct buf *to)
+{
+	struct strlist clean = STRLIST_INIT;
+	size_t used = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		cleanup(freep) char *text = clean_warning(l->v[i]);
+
+		if (*text)
+			strlist_add_once(&clean, text);
+	}
+	for (size_t i = 0; i < clean.n; i++) {
+		used += strlen(clean.v[i]);
+		if (used > LIMIT_MESSAGE)
+			break;
+		buf_puts(to, i ? "," : ",\"warnings\":[");
+		json_print_str(clean.v[i], to);
+		if (i + 1 == clean.n || used + strlen(clean.v[i + 1]) > LIMIT_MESSAGE)
+			buf_putc(to, ']');
+	}
+	strlist_done(&clean);
+}
+
+static void print_answer(const struct review *r, const struct judgement *j, struct buf *to)
+{
+	buf_puts(to, "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\","
+		     "\"response\":{\"uid\":");
+	buf_add(to, r->body + r->span[UID].off, r->span[UID].len);
+	buf_printf(to, ",\"allowed\":%s", j->faults.n ? "false" : "true");
+	if (j->faults.n) {
+		buf_puts(to, ",\"status\":");
+		print_status(r, &j->faults, to);
+	}
+	print_warnings(&j->warnings, to);
+	buf_puts(to, "}}\n");
+}
+
+static void tell_subject(const struct review *r, char *text, size_t room)
+{
+	cleanup_json struct json *name = value_at(r, NAME), *namespace = value_at(r, NAMESPACE);
+	struct buf b;
+
+	buf_init(&b, room - 1);
+	buf_puts(&b, json_str(namespace) ? json_str(namespace) : "");
+	buf_putc(&b, '/');
+	buf_puts(&b, json_str(name) ? json_str(name) : "");
+	if (buf_ok(&b))
+		memcpy(text, buf_str(&b), b.len + 1);
+	buf_done(&b);
+}
+
+struct review_result review_answer(enum review_endpoint endpoint, js_ctx *scan, const char *body,
+				   size_t len, const struct rules_facts *facts, struct buf *to)
+{
+	struct review_result result = { .verdict = REVIEW_BROKEN };
+	struct judgement j = { .faults = FAULTS_INIT, .warnings = STRLIST_INIT };
+	struct review r = { .body = body };
+	size_t at = 0;
+	js_err bad = js_scan(scan, body, len, paths, r.span, SLOTS, &at);
+	const char *why;
+
+	if (bad != JS_OK) {
+		buf_printf(to, "offset %zu: %s\n", at, js_strerror(bad));
+		return result;
+	}
+	why = read_envelope(&r);
+	if (why) {
+		buf_printf(to, "%s\n", why);
+		return result;
+	}
+	judge(endpoint, &r, facts, &j);
+	print_answer(&r, &j, to);
+	result.verdict = j.faults.n ? REVIEW_DENIED : REVIEW_ALLOWED;
+	if (j.faults.n)
+		tell_subject(&r, result.subject, sizeof(result.subject));
+	faults_done(&j.faults);
+	strlist_done(&j.warnings);
+	return result;
+}

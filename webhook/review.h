@@ -1,0 +1,47 @@
+/*
+ * review.h - an AdmissionReview in, the answering AdmissionReview out. Pure.
+ *
+ * Only admission.k8s.io/v1 is spoken. One strict pass over the whole body comes first; then trees of
+ * object and oldObject alone are built, without their managedFields, which nobody here reads. The
+ * uid goes back as the very bytes that came.
+ *
+ * CREATE and UPDATE are judged; DELETE and CONNECT, and every write to `status`, are allowed
+ * unseen, so that nothing can hold up a deletion or the controller. An UPDATE that leaves the spec's
+ * bytes as they were (labels, finalizers) is allowed without a look. What cannot be judged (another
+ * operation, an unknown subresource, no object) is denied, never passed.
+ */
+#ifndef WEBHOOK_REVIEW_H
+#define WEBHOOK_REVIEW_H
+
+#include "common/buf.h"
+#include "common/json_scan.h"
+#include "common/workerapp_rules.h"
+
+enum review_endpoint {
+	REVIEW_MUTATE_WORKERAPP, /* never denies, and has nothing to fill in: no patch */
+	REVIEW_VALIDATE_WORKERAPP,
+	REVIEW_VALIDATE_SCALE, /* autoscaling/v1 Scale of a WorkerApp */
+	REVIEW_VALIDATE_STORE, /* CelldObjectStore */
+};
+
+enum review_verdict {
+	REVIEW_ALLOWED,
+	REVIEW_DENIED,
+	REVIEW_BROKEN, /* no review that can be answered: HTTP 400 */
+};
+
+enum { REVIEW_UID_MAX = 256, REVIEW_SUBJECT_TEXT = 352 };
+
+struct review_result {
+	enum review_verdict verdict;
+	char subject[REVIEW_SUBJECT_TEXT]; /* "NAMESPACE/NAME" of a denied one, for the log */
+};
+
+/*
+ * body[0..len) must be followed by JS_PAD zero bytes. The answer is appended to `to`: JSON, or for
+ * REVIEW_BROKEN one line of text that says why. scan is scratch memory of the calling thread.
+ */
+struct review_result review_answer(enum review_endpoint endpoint, js_ctx *scan, const char *body,
+				   size_t len, const struct rules_facts *facts, struct buf *to);
+
+#endif
