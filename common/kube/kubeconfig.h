@@ -16,7 +16,6 @@ struct kube_exec {
 	struct strlist env; /* "NAME=value" */
 	char *install_hint;
 	bool provide_cluster_info;
-	bool always_interactive; /* interactiveMode: Always; we are never interactive */
 };
 
 /* Owned texts; NULL: not given. Of each pair the text (pem) wins over the file. */
