@@ -608,7 +608,7 @@ static void test_a_bad_pair_at_start(void **state)
 
 	(void)state;
 	(void)snprintf(absent, sizeof(absent), "%s/absent.crt", folder);
-	(void)snprintf(want, sizeof(want), "%s: No such file or directory", absent);
+	(void)snprintf(want, sizeof(want), "certificate: %s: No such file or directory", absent);
 	peer_write_pair(cert, key, "one", DAY);
 	assert_int_equal(httpd_start(&o, &h, &e), -ERR_NOT_FOUND);
 	assert_string_equal(e.message, want);
