@@ -36,7 +36,8 @@ static void statefulset_is_parallel_and_keeps_claims(void **state)
 		"'celld-operator.io/bucket':'s3://cells/apps/shop'}},"
 		"'spec':{'accessModes':['ReadWriteOnce'],'storageClassName':'fast',"
 		"'resources':{'requests':{'storage':'2Ti'}}}}]");
-	app_fixture_is(json_path(template, "spec", "volumes", NULL), "[{'name':'tmp','emptyDir':{}}]");
+	app_fixture_is(json_path(template, "spec", "volumes", NULL),
+		       "[{'name':'tmp','emptyDir':{}}]");
 	app_fixture_done(&f);
 }
 
