@@ -128,8 +128,8 @@ void model_observe(const struct model *m, struct rollout_obs *o)
 		to->ready = to->available = p->ready;
 		to->updated = p->exists && p->revision == m->update;
 		to->superseded = p->exists && !to->updated && p->revision != m->current;
-		to->fault = p->exists && p->broken && !p->ready ? ROLLOUT_FAULT_CRASH_LOOP :
-								  ROLLOUT_FAULT_NONE;
+		to->fault = p->exists && p->broken && !p->ready ? ROLLOUT_FAULT_CRASH_LOOP
+								: ROLLOUT_FAULT_NONE;
 		to->state = p->reachable ? ROLLOUT_STATE_REACHED : ROLLOUT_STATE_UNREACHABLE;
 		to->restoring = p->reachable ? p->restoring : 0;
 	}
