@@ -116,9 +116,9 @@ static void env_source(const struct judge *j, const struct wa_env *env, const ch
 			  env->name);
 		return;
 	}
-	if (value && strlen(env->value) > ENV_VALUE)
+	if (value && syntax_length(env->value) > ENV_VALUE)
 		fault_add(j->faults, "env-value", path, env->name,
-			  "is longer than 32768 bytes; write a shorter value");
+			  "is longer than 32768 characters; write a shorter value");
 	if (secret && (!env->secret_name || !env->secret_key))
 		fault_add(j->faults, "env-secret", path, env->name,
 			  "name or key is missing; write both");

@@ -7,7 +7,14 @@
 #include "common/workerapp_judge.h"
 
 /* "<app>-celld-" and a revision's hash of 10 must fit into a label's 63. */
-enum { NAME_MAX_LEN = 46, GENERATED = 5, HOSTNAMES = 16, PULL_SECRETS = 16, GATEWAYS = 32 };
+enum {
+	NAME_MAX_LEN = 46,
+	GENERATED = 5,
+	HOSTNAMES = 16,
+	PULL_SECRETS = 16,
+	GATEWAYS = 32,
+	TOKEN_MAX = 128
+};
 
 static void name(const struct judge *j)
 {
@@ -263,7 +270,7 @@ static void others(const struct judge *j)
 		fault_add(j->faults, "cluster-domain", "spec.clusterDomain", domain,
 			  "%s is no DNS name; write one such as cluster.local",
 			  fault_value(&shown, domain));
-	if (token && strlen(token) > 512)
+	if (token && syntax_length(token) > TOKEN_MAX)
 		fault_add(j->faults, "restart-token", "spec.maintenance.restartToken", token,
 			  "is longer than 128 characters; write a short text");
 }
