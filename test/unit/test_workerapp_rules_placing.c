@@ -139,7 +139,7 @@ static void test_network_policy(void **state)
 		  "" },
 		{ "spec: {networkPolicy: {publicFrom: []}}",
 		  "public-from-empty " FROM ": an empty list can be read as anyone and as nobody; "
-					    "leave it out for anyone, or "
+		  "leave it out for anyone, or "
 		  "write who may come" },
 		{ "spec: {networkPolicy: {publicFrom: [{}]}}", "peer " FROM "[0]: " PEER },
 		{ "spec: {networkPolicy: {publicFrom: [{ipBlock: {cidr: '2001:db8::/64'}, "
