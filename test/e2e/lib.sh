@@ -3,6 +3,8 @@
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 OPERATOR=celld-operator-system
+POINTERS=$root/build/bed-$BED_NAME/pointers
+AUDIT=/tmp/bed-$BED_NAME/audit.log
 passed=0 failed=0
 
 say() { printf '%s\n' "$*"; }
@@ -72,5 +74,5 @@ namespace() {
 sim() { # POD FAULT...: scripts a fault of celld-sim
 	local pod=$1
 	shift
-	kubectl -n "$ns" exec "$pod" -c celld -- "$SIM" ctl "$@"
+	kubectl -n "$ns" exec "$pod" -c celld -- celld-sim ctl "$@"
 }
