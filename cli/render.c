@@ -230,6 +230,7 @@ static int render_file(struct run *run)
 		return usage(run->err, e.message);
 	run->docs = &docs;
 	r = render_docs(run);
+	run->docs = NULL;
 	yaml_docs_done(&docs);
 	return r;
 }

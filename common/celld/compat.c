@@ -64,6 +64,8 @@ static void cross(struct compat_verdict *v, const struct celld_crossing *c, int 
 	enum compat_way way = way_over(c, facts);
 	bool ack_missing = way != COMPAT_BLOCKED && c->needs_ack && !acknowledged;
 
+	if (way > v->acknowledged_way)
+		v->acknowledged_way = way;
 	if (c->warning[0])
 		v->warnings[v->n_warnings++] = row;
 	if (ack_missing)
@@ -93,7 +95,7 @@ struct compat_verdict compat_judge(const struct celld_table *t, const struct ver
 	if (version_cmp(*from, to) == 0)
 		return v;
 	if (!celld_knows_minor(t, *from) || !celld_knows_minor(t, to))
-		v.way = unknown;
+		v.way = v.acknowledged_way = unknown;
 	acknowledged = holds_pair(facts->acknowledged, *from, to);
 	for (size_t i = 0; i < t->n_boundaries; i++) {
 		/* In the direction of travel, so that the first row met is the first one named. */
@@ -229,10 +231,8 @@ static void say_recreate(struct text *t, bool recreate_asked)
 				"before the first new one starts");
 }
 
-static void say_remedy(struct text *to, const struct celld_table *t, const struct compat_verdict *v,
-		       bool recreate_asked)
+static void say_remedy(struct text *to, const struct compat_verdict *v, bool recreate_asked)
 {
-	const struct celld_crossing *c = deciding(t, v);
 	char pair[PAIR_TEXT];
 
 	say(to, "; ");
@@ -243,7 +243,7 @@ static void say_remedy(struct text *to, const struct celld_table *t, const struc
 		say(to, "to do it knowingly, add \"");
 		say(to, pair);
 		say(to, "\" to the annotation celld-operator.io/acknowledge");
-		if (c && c->way == COMPAT_RECREATE) {
+		if (v->acknowledged_way == COMPAT_RECREATE) {
 			say(to, " and ");
 			say_recreate(to, recreate_asked);
 		}
@@ -269,6 +269,6 @@ size_t compat_explain(const struct celld_table *t, const struct compat_verdict *
 		 : v->needs_ack		   ? " needs an acknowledgement"
 					   : " is refused, also with Recreate");
 	say_reason(&to, t, v);
-	say_remedy(&to, t, v, recreate_asked);
+	say_remedy(&to, v, recreate_asked);
 	return to.len;
 }

@@ -20,6 +20,7 @@ struct compat_verdict {
 	struct version from, to;
 	bool from_known; /* false: `from` could not be read */
 	bool needs_ack;	 /* way is COMPAT_BLOCKED only because the pair is not acknowledged */
+	enum compat_way acknowledged_way; /* of needs_ack: the way once the pair is acknowledged */
 	int boundary; /* index of the row that decided, -1: none (unknown minor, unreadable from, no boundary) */
 	int warnings[CELLD_BOUNDARIES]; /* indexes of crossed rows that carry a warning */
 	size_t n_warnings;

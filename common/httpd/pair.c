@@ -104,12 +104,12 @@ int pair_load(const char *cert_file, const char *key_file, struct pair **ret, st
 {
 	cleanup_secret gnutls_datum_t cert = { .data = NULL }, key = { .data = NULL };
 	struct pair *p;
-	int r = read_file(cert_file, &cert, e);
+	int r;
 
-	if (!r)
-		r = read_file(key_file, &key, e);
-	if (r)
-		return r;
+	if (read_file(cert_file, &cert, e))
+		return err_wrap(e, "certificate");
+	if (read_file(key_file, &key, e))
+		return err_wrap(e, "key of the certificate");
 	p = xcalloc(1, sizeof(*p));
 	p->refs = 1;
 	r = import(p, &cert, &key);

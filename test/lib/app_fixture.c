@@ -2,6 +2,7 @@
 #include <setjmp.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -17,7 +18,7 @@ static struct celld_table *new_table(void)
 	};
 	size_t n = 0;
 
-	strcpy(f.health_path, old);
+	(void)snprintf(f.health_path, sizeof(f.health_path), "%s", old);
 	f.range.until = (struct version){ 0, 2, 0 };
 	t->facts[n++] = f;
 	f.range = (struct celld_range){ { 0, 2, 0 }, { 0, 2, 1 } };
@@ -33,7 +34,7 @@ static struct celld_table *new_table(void)
 	f.durability = f.az = true;
 	t->facts[n++] = f;
 	f.range = (struct celld_range){ { 0, 4, 0 }, { 0, 5, 0 } };
-	strcpy(f.health_path, new);
+	(void)snprintf(f.health_path, sizeof(f.health_path), "%s", new);
 	f.shutdown_total = f.drain_token_wait = true;
 	f.shutdown_ms = 40000;
 	f.grace_seconds = 60;

@@ -2,10 +2,10 @@
  * Faults, scripted from outside while the node runs. Three ways in, all with the same words:
  *
  *   POST to CELLD_SIM_CONTROL_ADDR (0.0.0.0:9091; "off": none), words in the body or in the path:
- *                                  curl -d 'restoring=3' http://POD:9091/   or   curl -X POST
- * http://POD:9091/fence celld-sim ctl WORD...          over the socket CELLD_SIM_SOCKET
- * (/tmp/celld-sim.sock; "off": none), for kubectl exec POD -- celld-sim ctl restoring=3; without a
- * word it prints all CELLD_SIM_FAULTS=WORD,WORD     from the start
+ *     curl -d 'restoring=3' http://POD:9091/   or   curl -X POST http://POD:9091/fence
+ *   celld-sim ctl WORD...   over the socket CELLD_SIM_SOCKET (/tmp/celld-sim.sock; "off": none), for
+ *     kubectl exec POD -- celld-sim ctl restoring=3; without a word it prints all
+ *   CELLD_SIM_FAULTS=WORD,WORD   from the start
  *
  * Both listeners of this channel answer from the start on, also while celld's own are still silent.
  *
@@ -16,10 +16,11 @@
  *   silent[=all|public|internal]        accepts and reads, never answers (dropped after a minute)
  *   hang[=all|public|internal]          does not accept or read
  *   slow=MS[:public|:internal]          each answer comes late
- *   garbage[=KIND]                      a wrong /state: truncated (default), empty, html, array,
- * utf8, stopped, 500, 503, string, null, fraction, negative, missing, dup adopt_fail deployments
- * that differ fail to load drain_ms=MS swap_ms=MS restore_ms=MS poll_ms=MS          lengths, as the
- * variables below KEY=off                             takes one of the above back (not the lengths)
+ *   garbage[=KIND]                      a wrong /state: truncated (default), empty, html, array, utf8, stopped, 500,
+ *                                       503, string, null, fraction, negative, missing, dup
+ *   adopt_fail                          deployments that differ fail to load
+ *   drain_ms=MS swap_ms=MS restore_ms=MS poll_ms=MS   lengths, as the variables below
+ *   KEY=off                             takes one of the above back (not the lengths)
  *   reset, clear                        takes all of them back
  *   deploy=VERSION                      adopts that version now (0.4 and later)
  *   drain                               what SIGTERM does
@@ -27,16 +28,22 @@
  *   fence                               SELF-FENCE, exit status 3
  *   exit=STATUS                         ends at once
  *
- * Other variables of the simulator: IMAGE (its tag is the release), CELLD_SIM_VERSION (the release,
- * above all), CELLD_SIM_DIGESTS (sha256:HEX=RELEASE,... for references by digest),
- * CELLD_SIM_BROKEN_VERSIONS (releases that exit with status 1), CELLD_SIM_START_MS (200),
- * CELLD_SIM_RESTORING (2), CELLD_SIM_RESTORE_MS (500), CELLD_SIM_DRAIN_MS (300), CELLD_SIM_SWAP_MS
- * (200), CELLD_SIM_GATE_MS (0: how long the fleet gate of 0.4 and later keeps health at 503),
- * CELLD_SIM_CELLS (2), CELLD_SIM_POLL_MS (CELLD_DEPLOY_POLL_S), CELLD_SIM_WORKER ("200 text";
- * "none": no Worker), CELLD_SIM_POINTER (file), CELLD_SIM_BUCKET (1: the bucket must answer, 0: it
- * is never asked; unset: asked when S3_ENDPOINT is set, and done without when nothing answers),
- * CELLD_SIM_APP_VERSION and CELLD_SIM_APP_SCRIPT (what is served without a pointer),
- * CELLD_SIM_TERMINATION_LOG (/dev/termination-log).
+ * Other variables of the simulator:
+ *   IMAGE                       its tag is the release
+ *   CELLD_SIM_VERSION           the release, above all
+ *   CELLD_SIM_DIGESTS           sha256:HEX=RELEASE,... for references by digest
+ *   CELLD_SIM_BROKEN_VERSIONS   releases that exit with status 1
+ *   CELLD_SIM_START_MS (200), CELLD_SIM_RESTORING (2), CELLD_SIM_RESTORE_MS (500), CELLD_SIM_DRAIN_MS (300),
+ *   CELLD_SIM_SWAP_MS (200), CELLD_SIM_CELLS (2), CELLD_SIM_POLL_MS (CELLD_DEPLOY_POLL_S)
+ *   CELLD_SIM_GATE_MS (0)       how long the fleet gate of 0.4 and later keeps health at 503
+ *   CELLD_SIM_WORKER            "200 text"; "none": no Worker
+ *   CELLD_SIM_POINTER           the file that stands for the bucket's deploy/current.json
+ *   CELLD_SIM_POINTERS          a folder of such files, by the name of the bucket (CELLD_BUCKET with '_' for every
+ *                               character but letters and digits, and ".json"); no file: as without
+ *   CELLD_SIM_BUCKET            1: the bucket must answer, 0: it is never asked; unset: asked when S3_ENDPOINT is set,
+ *                               and done without when nothing answers
+ *   CELLD_SIM_APP_VERSION and CELLD_SIM_APP_SCRIPT   what is served without a pointer
+ *   CELLD_SIM_TERMINATION_LOG   /dev/termination-log
  */
 #include "test/sim/sim.h"
 

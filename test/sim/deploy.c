@@ -56,7 +56,7 @@ void deploy_init(struct sim *sim)
 	bool s3 = strcmp(sim->config.ownership, "s3") == 0;
 	if (!sim_has_bucket(sim)) {
 		deploy->source = SOURCE_NONE;
-	} else if (env_text("CELLD_SIM_POINTER") != NULL) {
+	} else if (pointer_path() != NULL) {
 		deploy->source = SOURCE_FILE;
 	} else if (bucket != NULL && strcmp(bucket, "1") == 0) {
 		if (!s3)

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool is_version(const char *text)
 {
@@ -123,6 +124,26 @@ static void sign(struct sim_deploy *deploy, const struct env_config *config)
 	curl_easy_setopt(deploy->easy, CURLOPT_HTTPHEADER, deploy->headers);
 }
 
+const char *pointer_path(void)
+{
+	static char path[512];
+	const char *file = env_text("CELLD_SIM_POINTER"), *folder = env_text("CELLD_SIM_POINTERS");
+	const char *bucket = env_text("CELLD_BUCKET");
+	size_t at;
+
+	if (file != NULL || folder == NULL || bucket == NULL)
+		return file;
+	(void)snprintf(path, sizeof path, "%s/", folder);
+	at = strlen(path);
+	(void)snprintf(path + at, sizeof path - at, "%s.json", bucket);
+	for (; path[at] != '\0' && strcmp(path + at, ".json") != 0; at++) {
+		if (strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789",
+			   path[at]) == NULL)
+			path[at] = '_';
+	}
+	return access(path, R_OK) == 0 ? path : NULL;
+}
+
 void pointer_begin(struct sim *sim)
 {
 	struct sim_deploy *deploy = &sim->deploy;
@@ -130,7 +151,7 @@ void pointer_begin(struct sim *sim)
 	bool attempt = deploy->source == SOURCE_TRY_BUCKET;
 	deploy->length = 0;
 	if (deploy->source == SOURCE_FILE) {
-		deploy->fetch = read_file(deploy, env_text("CELLD_SIM_POINTER"));
+		deploy->fetch = read_file(deploy, pointer_path());
 		return;
 	}
 	deploy->easy = curl_easy_init();

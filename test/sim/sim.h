@@ -154,6 +154,8 @@ void deploy_done(struct sim *sim);
 
 /* pointer.c: reads the pointer file or object. */
 bool pointer_parse(const char *text, struct sim_pointer *out, char *problem, size_t size);
+/* The file that stands for the bucket's pointer; NULL: none. */
+const char *pointer_path(void);
 void pointer_begin(struct sim *sim);
 /* Looks whether a transfer has ended. */
 void pointer_poll(struct sim *sim);

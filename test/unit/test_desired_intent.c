@@ -163,7 +163,7 @@ static void intent_sees_facts_and_callers_values(void **state)
 	CHANGES(f.in.app_version = "v2");
 	CHANGES(f.in.config_hash = "h");
 	CHANGES(f.in.version.patch = 3);
-	CHANGES(strcpy(row(&f)->health_path, "/x"));
+	CHANGES(row(&f)->health_path[1] = 'x');
 	CHANGES(row(&f)->public_port = 1);
 	CHANGES(row(&f)->internal_port = 1);
 	CHANGES(row(&f)->internal_listener = false);
