@@ -141,6 +141,9 @@ static void test_errors(void **state)
 		  "{\"message\":\"m\",\"details\":{\"causes\":[{\"reason\":"
 		  "\"ResourceVersionTooLarge\"}]}}",
 		  ERR_GONE, "m", 0 },
+		{ 422, NULL,
+		  "{\"message\":\"m\",\"details\":{\"causes\":[{\"field\":\"metadata.uid\"}]}}",
+		  ERR_CONFLICT, "m", 0 },
 		{ 418, NULL, "", ERR_INVALID, "HTTP status 418", 0 },
 		{ 599, NULL, "", ERR_UNAVAILABLE, "HTTP status 599", 0 },
 		{ 302, "Location: /x\r\n", "", ERR_PROTOCOL, "HTTP status 302", 0 },
