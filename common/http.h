@@ -176,10 +176,10 @@ struct http_handler {
 	 * ERR_CANCELED. NULL: the body is collected in response.body up to max_response. A body of
 	 * another status is always collected. */
 	bool (*data)(void *ctx, const char *bytes, size_t n);
-	/* The end. r is lent for the call; e is NULL when the answer came whole. Called from
-	 * http_loop_run, never from http_loop_start. The transfer is gone afterwards. It may start
-	 * and stop transfers. */
-	void (*done)(void *ctx, const struct http_response *r, const struct err *e);
+	/* The end. r is lent for the call (its buffers may be taken); e is NULL when the answer came
+	 * whole. Called from http_loop_run, never from http_loop_start. The transfer is gone
+	 * afterwards. It may start and stop transfers. */
+	void (*done)(void *ctx, struct http_response *r, const struct err *e);
 	void *ctx;
 };
 

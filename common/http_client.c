@@ -37,26 +37,13 @@ struct wait {
 	int result;
 };
 
-static void swap(struct buf *a, const struct buf *b, struct buf *keep)
-{
-	*keep = *a;
-	*a = *b;
-}
-
-static void wait_done(void *ctx, const struct http_response *r, const struct err *e)
+static void wait_done(void *ctx, struct http_response *r, const struct err *e)
 {
 	struct wait *w = ctx;
-	struct buf headers, body;
+	struct http_response old = *w->to;
 
-	/* The transfer is freed right after: its buffers become the caller's, the caller's the
-	 * transfer's. */
-	swap(&w->to->headers, &r->headers, &headers);
-	swap(&w->to->body, &r->body, &body);
-	w->to->status = r->status;
-	w->to->retry_after_ms = r->retry_after_ms;
-	w->to->date_ms = r->date_ms;
-	buf_done(&headers);
-	buf_done(&body);
+	*w->to = *r; /* r is freed right after: it gets the buffers of the answer before */
+	*r = old;
 	w->over = true;
 	if (e) {
 		*w->e = *e;
@@ -198,7 +185,7 @@ void http_batch_add(struct http_batch *b, const char *url, void *tag)
 	b->gets[b->n++] = (struct get){ .batch = b, .url = xstrdup(url), .tag = tag };
 }
 
-static void get_done(void *ctx, const struct http_response *r, const struct err *e)
+static void get_done(void *ctx, struct http_response *r, const struct err *e)
 {
 	struct get *g = ctx;
 

@@ -22,6 +22,15 @@ static bool is_hex(char c)
 	return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
+size_t syntax_length(const char *s)
+{
+	size_t n = 0;
+
+	for (; *s; s++)
+		n += ((unsigned char)*s & 0xc0) != 0x80;
+	return n;
+}
+
 bool syntax_word(const char *s, size_t min, size_t max, const char *others)
 {
 	size_t n = strlen(s);

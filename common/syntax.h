@@ -7,6 +7,8 @@
 
 #include "common/base.h"
 
+/* Characters of valid UTF-8, as maxLength of a schema counts them. */
+size_t syntax_length(const char *s);
 /* min to max letters, digits, and characters of others. */
 bool syntax_word(const char *s, size_t min, size_t max, const char *others);
 /* DNS-1035 label: begins with a lower-case letter; a-z, 0-9, '-'; ends with no dash; at most 63. */

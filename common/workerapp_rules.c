@@ -39,11 +39,13 @@ void judge_since(const struct judge *j, size_t fact, char text[VERSION_TEXT])
 		const struct celld_facts *f = &j->table->facts[i];
 
 		if (*(const bool *)((const char *)f + fact)) {
-			version_text(f->range.since, text);
+			(void)snprintf(text, VERSION_TEXT, "v%d.%d.%d or later",
+				       f->range.since.major, f->range.since.minor,
+				       f->range.since.patch);
 			return;
 		}
 	}
-	(void)snprintf(text, VERSION_TEXT, "a later version");
+	(void)snprintf(text, VERSION_TEXT, "a version that has it");
 }
 
 void judge_object_name(const struct judge *j, const char *path, const char *s, const char *what)

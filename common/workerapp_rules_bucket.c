@@ -16,8 +16,7 @@ static void needs(const struct judge *j, const char *rule, bool has, size_t fact
 	judge_since(j, fact, since);
 	version_text(j->version, version);
 	fault_add(j->faults, rule, "spec.bucket.name", version,
-		  "celld %s knows no %s; write celld %s or later, or %s", version, what, since,
-		  instead);
+		  "celld %s knows no %s; write celld %s, or %s", version, what, since, instead);
 }
 
 static void needs_version(const struct judge *j)
@@ -79,16 +78,14 @@ static void bucket_name(const struct judge *j)
 	if (!is_container(container))
 		fault_add(j->faults, "bucket-container", "spec.bucket.name", s,
 			  "%s is no container name; write 3 to 63 lower-case letters, digits, dots "
-			  "and "
-			  "dashes after the ://",
+			  "and dashes after the ://",
 			  fault_value(&shown, container));
 	rest = s + strlen("s3://");
 	slash = strchr(rest, '/');
 	if (strlen(s) > 1024 || (slash && !is_prefix(slash + 1)))
 		fault_add(j->faults, "bucket-prefix", "spec.bucket.name", s,
 			  "%s has no legal prefix; write segments of letters, digits, dots, dashes "
-			  "and "
-			  "underscores with one / between them, and no two dots in a row",
+			  "and underscores with one / between them, and no two dots in a row",
 			  fault_value(&shown, s));
 	needs_version(j);
 }
@@ -105,11 +102,10 @@ static void endpoint(const struct judge *j)
 			  "celld takes an endpoint for s3:// only; leave it out, or write an s3:// "
 			  "name");
 	if (!syntax_url(b->endpoint) || strlen(b->endpoint) > 2048)
-		fault_add(
-			j->faults, "endpoint-syntax", "spec.bucket.endpoint", b->endpoint,
-			"%s is no URL of a store; write https://HOST or https://HOST:PORT, without "
-			"user, password, query or fragment",
-			fault_value(&shown, b->endpoint));
+		fault_add(j->faults, "endpoint-syntax", "spec.bucket.endpoint", b->endpoint,
+			  "%s is no URL of a store; write https://HOST or https://HOST:PORT, "
+			  "without user, password, query or fragment",
+			  fault_value(&shown, b->endpoint));
 	else if (str_starts(b->endpoint, "http://") && !b->allow_http)
 		fault_add(j->faults, "endpoint-http", "spec.bucket.endpoint", b->endpoint,
 			  "%s is not encrypted; write an https:// URL, or allowHTTP: true if the "
@@ -152,9 +148,8 @@ static void region(const struct judge *j)
 		judge_warn(j, "spec.bucket.region: plays no part with gs:// and az://");
 	if (b->credentials.iam_role && b->scheme == SCHEME_S3 &&
 	    (!b->region || str_eq(b->region, "auto")))
-		judge_warn(j,
-			   "spec.bucket.region: iamRole needs the real region, because AWS's token "
-			   "service has no `auto`");
+		judge_warn(j, "spec.bucket.region: iamRole needs the real region, because AWS's "
+			      "token service has no `auto`");
 }
 
 /* --- credentials --- */
@@ -246,10 +241,8 @@ static void credentials(const struct judge *j)
 			  n);
 	if (n == 0 && !j->app->store_ref && j->app->bucket.scheme == SCHEME_S3 && j->facts &&
 	    !j->facts->pod_identity)
-		judge_warn(
-			j,
-			"spec.bucket.credentialsFrom: this celld does not read EKS Pod Identity; "
-			"write iamRole or secretRef");
+		judge_warn(j, "spec.bucket.credentialsFrom: this celld does not read EKS Pod "
+			      "Identity; write iamRole or secretRef");
 }
 
 /* With a store, bucket carries a name and nothing else. */

@@ -560,29 +560,51 @@ static bool looks_like_json(const char *text, size_t len)
 	return len && (*text == '{' || *text == '[');
 }
 
-int yaml_parse(const char *text, size_t len, struct yaml_docs *ret, struct err *e)
+/* What is JSON means what JSON says (YAML folds a line at U+0085); YAML may still know the places.
+ */
+static void prefer_json(struct yaml_docs *docs, struct json *value)
 {
-	struct yaml_docs docs = YAML_DOCS_INIT;
+	if (docs->n == 1 && json_equal(docs->v[0].value, value)) {
+		json_free(value);
+		return;
+	}
+	yaml_docs_done(docs);
+	add_doc(docs, value, 1, NULL);
+}
+
+static int parse_yaml(const char *text, size_t len, struct yaml_docs *docs, struct err *e)
+{
 	struct reader r = { .text = text };
-	struct json *value = NULL;
-	struct err ignored;
 	int rc;
 
-	if (len > LIMIT_MANIFEST_FILE)
-		return err_set(e, ERR_TOO_LARGE, "%zu bytes of YAML", len);
 	if (!yaml_parser_initialize(&r.p))
 		return err_set(e, ERR_NOMEM, "out of memory");
 	yaml_parser_set_encoding(&r.p, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&r.p, (const unsigned char *)text, len);
-	rc = read_stream(&r, &docs, e);
+	rc = read_stream(&r, docs, e);
 	yaml_parser_delete(&r.p);
 	if (rc)
-		yaml_docs_done(&docs);
-	if (rc && looks_like_json(text, len) && !json_parse(text, len, &value, &ignored)) {
-		add_doc(&docs, value, 1, NULL);
+		yaml_docs_done(docs);
+	return rc;
+}
+
+int yaml_parse(const char *text, size_t len, struct yaml_docs *ret, struct err *e)
+{
+	struct yaml_docs docs = YAML_DOCS_INIT;
+	struct json *value = NULL;
+	struct err bad = ERR_INIT, ignored;
+	int rc;
+
+	if (len > LIMIT_MANIFEST_FILE)
+		return err_set(e, ERR_TOO_LARGE, "%zu bytes of YAML", len);
+	rc = parse_yaml(text, len, &docs, &bad);
+	if (looks_like_json(text, len) && !json_parse(text, len, &value, &ignored)) {
+		prefer_json(&docs, value);
 		rc = 0;
 	}
-	if (!rc)
+	if (rc)
+		*e = bad;
+	else
 		*ret = docs;
 	return rc;
 }

@@ -291,7 +291,7 @@ static bool watch_ended_well(struct stream *s, const struct err *e, struct err *
 	return true;
 }
 
-static void on_done(void *ctx, const struct http_response *r, const struct err *e)
+static void on_done(void *ctx, struct http_response *r, const struct err *e)
 {
 	struct stream *s = ctx;
 	struct err why = ERR_INIT;

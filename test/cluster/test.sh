@@ -7,6 +7,7 @@ one=bedtest-$$ two=bedtest-$$-b
 export BED_NAME=$one
 passed=0 failed=0
 work=$(mktemp -d)
+chmod 755 "$work"
 
 bed() { "$here/bed" "$@"; }
 k() { bed kubectl "$@"; }
@@ -86,6 +87,8 @@ gone() { # NAME: no process, namespace, mount or file of it
 # --- up, with nothing a CI lacks -------------------------------------------------------------------
 export CONTROLPLANE=${CONTROLPLANE:-$("$here/build")}
 [ -n "$CONTROLPLANE" ] || { echo "0 passed, 1 failed"; exit 1; }
+ln "$CONTROLPLANE" "$work/controlplane" 2> /dev/null || cp "$CONTROLPLANE" "$work/controlplane"
+CONTROLPLANE=$work/controlplane # below /tmp, where the pods have a volume
 check 'up without terminal, input and HOME' env -u HOME setsid "$here/bed" up --nodes 2 <&-
 (BED_NAME=$two BED_NET=10.99 BED_AUDIT_LEASES=1 bed up --nodes 1 > "$work/two.log" 2>&1) & second=$!
 k apply -f - > /dev/null <<'Y'
@@ -110,13 +113,15 @@ spec:
       containers:
       - name: web
         image: web:v1
-        volumeMounts: [{name: data, mountPath: /data}]
+        volumeMounts: [{name: data, mountPath: /data}, {name: tmp, mountPath: /tmp}]
+        securityContext: {readOnlyRootFilesystem: true, runAsUser: 10001}
         readinessProbe: {httpGet: {port: 8080}, periodSeconds: 1, failureThreshold: 1}
       - name: tool
         image: shell:v1
         command: [/bin/sh, -c, "touch /tmp/well; while :; do sleep 1; done"]
         securityContext: {runAsUser: 10001, runAsNonRoot: true}
         readinessProbe: {exec: {command: [test, -e, /tmp/well]}, periodSeconds: 1, failureThreshold: 1}
+      volumes: [{name: tmp, emptyDir: {}}]
   volumeClaimTemplates:
   - metadata: {name: data}
     spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}

@@ -266,26 +266,53 @@ static void test_media_types(void **state)
 	}
 }
 
-/* The answer comes before the body does. */
+/* The answer comes before the body does: the client waits for leave, or claims the absurd. */
 static void test_too_large_is_said_early(void **state)
 {
-	static const char *const lengths[] = { "200001", "99999999999", "18446744073709551615" };
+	static const char *const headers[] = {
+		"Expect: 100-continue\r\nContent-Length: 200001",
+		"Content-Length: 99999999999",
+		"Content-Length: 18446744073709551615",
+	};
 	cleanup_httpd struct httpd *h = start((struct httpd_options){ 0 });
 
 	(void)state;
-	for (size_t i = 0; i < array_len(lengths); i++) {
+	for (size_t i = 0; i < array_len(headers); i++) {
 		struct peer *p = peer_open(httpd_port(h), false);
 		char text[256];
 
 		(void)snprintf(text, sizeof(text),
 			       "POST /sum HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-			       "Content-Length: %s\r\n\r\n",
-			       lengths[i]);
+			       "%s\r\n\r\n",
+			       headers[i]);
 		peer_puts(p, text);
 		expect(p, 413, "the body is too large\n");
 		assert_true(peer_at_end(p));
 		peer_close(p);
 	}
+}
+
+/* A client that writes first and reads then gets its answer, and may go on. */
+static void test_refused_bodies_are_read_to_their_end(void **state)
+{
+	static const size_t large = 9000000;
+	cleanup_httpd struct httpd *h = NULL;
+	cleanup(freep) char *body = xcalloc(1, large);
+	struct peer *p;
+
+	(void)state;
+	peer_write_pair(cert, key, "one", DAY);
+	h = start((struct httpd_options){ .cert_file = cert, .key_file = key });
+	p = peer_open(httpd_port(h), true);
+	peer_post(p, "/sum", body, large);
+	expect(p, 413, "the body is too large\n");
+	peer_post(p, "/nowhere", body, 100000);
+	expect(p, 404, NULL);
+	peer_post(p, "/hello", body, 100000);
+	expect_header(p, 405, "\r\nAllow: GET, HEAD\r\n");
+	peer_post(p, "/sum", body, 3);
+	expect(p, 200, "[3,0]");
+	peer_close(p);
 }
 
 static void test_too_large_without_a_length(void **state)
@@ -789,6 +816,7 @@ int main(void)
 		cmocka_unit_test(test_chunked_and_expect),
 		cmocka_unit_test(test_media_types),
 		cmocka_unit_test(test_too_large_is_said_early),
+		cmocka_unit_test(test_refused_bodies_are_read_to_their_end),
 		cmocka_unit_test(test_too_large_without_a_length),
 		cmocka_unit_test(test_claimed_lengths_are_not_charged),
 		cmocka_unit_test(test_a_silent_connection_is_cut),

@@ -1,0 +1,77 @@
+#include "common/celld/env.h"
+
+#include <string.h>
+
+static bool is_allowed(const char *name)
+{
+	const char *rest;
+
+	if (str_eq(name, "RUST_LOG"))
+		return true;
+	if (str_starts(name, "CELLD_"))
+		rest = name + 6;
+	else if (str_starts(name, "OTEL_"))
+		rest = name + 5;
+	else
+		return false;
+	if (!*rest)
+		return false;
+	for (; *rest; rest++) {
+		if (!(*rest >= 'A' && *rest <= 'Z') && !(*rest >= '0' && *rest <= '9') &&
+		    *rest != '_')
+			return false;
+	}
+	return true;
+}
+
+/* "CELLD_VAR_*" speaks of all that begin so. */
+static bool speaks_of(const struct celld_name *row, const char *name)
+{
+	size_t n = strlen(row->name);
+
+	if (n && row->name[n - 1] == '*')
+		return !strncmp(name, row->name, n - 1);
+	return str_eq(name, row->name);
+}
+
+static bool holds(const struct celld_name *list, size_t n, struct version v, const char *name,
+		  bool empty)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (speaks_of(&list[i], name) && celld_in_range(list[i].range, v) &&
+		    !(list[i].if_not_empty && empty))
+			return true;
+	}
+	return false;
+}
+
+bool celld_env_since(const struct celld_table *t, const char *name, struct version *ret)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < t->n_known; i++) {
+		struct version since = t->known[i].range.since;
+
+		if (speaks_of(&t->known[i], name) && (!found || version_cmp(since, *ret) < 0)) {
+			*ret = since;
+			found = true;
+		}
+	}
+	return found;
+}
+
+enum env_verdict celld_env_check(const struct celld_table *t, struct version v, const char *name,
+				 bool empty)
+{
+	struct version since;
+
+	if (!is_allowed(name))
+		return ENV_NOT_ALLOWED;
+	if (holds(t->owned, t->n_owned, v, name, false))
+		return ENV_OWNED;
+	if (holds(t->refused, t->n_refused, v, name, empty))
+		return ENV_REFUSED;
+	if (celld_env_since(t, name, &since) && version_cmp(v, since) < 0)
+		return ENV_NEWER;
+	return ENV_OK;
+}
