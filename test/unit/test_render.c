@@ -15,6 +15,8 @@
 /* Runs from the top of the tree, as every test does. */
 static const char golden[] = "test/golden/render";
 
+#define QUICKSTART "test/golden/render/quickstart/in.yaml"
+
 struct output {
 	char *out, *err;
 	size_t out_len, err_len;
@@ -187,6 +189,29 @@ static void a_nameless_app_is_refused(void **state)
 	output_done(&o);
 }
 
+static void an_app_without_name_or_of_another_shape_is_no_app(void **state)
+{
+	struct output o = run_on("apiVersion: celld-operator.io/v1alpha1\nkind: WorkerApp\n",
+				 "spec: 7\n", "");
+
+	(void)state;
+	assert_int_equal(o.status, 1);
+	assert_string_equal(o.out, "");
+	assert_true(o.err_len > 0);
+	output_done(&o);
+}
+
+static void files_may_follow_the_flags(void **state)
+{
+	struct output o = run("-n x " QUICKSTART " test/golden/render/env/in.yaml");
+
+	(void)state;
+	assert_int_equal(o.status, 0);
+	assert_non_null(strstr(o.out, "name: chat-celld\n"));
+	assert_non_null(strstr(o.out, "name: shop-celld\n"));
+	output_done(&o);
+}
+
 /* One bad app does not hide the others. */
 static void every_app_of_the_input_is_rendered(void **state)
 {
@@ -204,8 +229,6 @@ static void every_app_of_the_input_is_rendered(void **state)
 	assert_non_null(strstr(o.err, "default/shop: spec.storeRef.name: "));
 	output_done(&o);
 }
-
-#define QUICKSTART "test/golden/render/quickstart/in.yaml"
 
 static void usage_is(const char *args, const char *message)
 {
@@ -246,6 +269,8 @@ int main(void)
 		cmocka_unit_test(a_store_is_found_in_the_same_input),
 		cmocka_unit_test(a_refused_app_is_named_with_its_fields),
 		cmocka_unit_test(a_nameless_app_is_refused),
+		cmocka_unit_test(an_app_without_name_or_of_another_shape_is_no_app),
+		cmocka_unit_test(files_may_follow_the_flags),
 		cmocka_unit_test(every_app_of_the_input_is_rendered),
 		cmocka_unit_test(bad_usage_is_one_line_and_status_2),
 	};
