@@ -317,7 +317,7 @@ static void wait_for_closing(int port)
 static void test_drain_answers_everything_first(void **state)
 {
 	cleanup_httpd struct httpd *h = NULL;
-	struct drainer d = { .lame_ms = 500 };
+	struct drainer d = { .lame_ms = 2000 };
 	struct peer *keep, *half;
 	pthread_t t;
 	int port;
