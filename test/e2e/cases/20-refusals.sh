@@ -14,10 +14,11 @@ refuse() { # FROM TO STRATEGY TEXT...: TEXT must all be in the refusal
 	ok "$from to $to ($strategy) is refused: ${out#*spec.celld.image: }"
 }
 # A fleet of each version; the webhook judges by what the spec and the status say, so one pod each is enough.
-for v in v0.1.0 v0.2.1 v0.3.0 v0.4.1 v0.5.1; do
+BUCKET=s3://cells-of-0-1 REPLICAS=1 app from-v0-1-0 v0.1.0 | kubectl apply -f - > /dev/null || bad "create v0.1.0"
+for v in v0.2.1 v0.3.0 v0.4.1 v0.5.1; do
 	REPLICAS=1 app "from-${v//./-}" "$v" | kubectl apply -f - > /dev/null || bad "create $v"
 done
-refuse v0.1.0 v0.2.0 Rolling Recreate
+BUCKET=s3://cells-of-0-1 refuse v0.1.0 v0.2.0 Rolling Recreate
 refuse v0.2.1 v0.1.0 Rolling Recreate
 refuse v0.3.0 v0.4.0 Rolling Recreate
 refuse v0.4.1 v0.5.0 Rolling Recreate
