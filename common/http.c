@@ -423,20 +423,25 @@ static void set_all(struct http_transfer *t, const struct http_request *r)
 		t->setup = CURLE_OPERATION_TIMEDOUT;
 }
 
-static void transfer_unlink(struct http_transfer *t)
+static void transfer_detach(struct http_transfer *t)
 {
 	struct http_loop *l = t->loop;
 
-	if (t->prev)
-		t->prev->next = t->next;
-	else
-		l->transfers = t->next;
-	if (t->next)
-		t->next->prev = t->prev;
 	if (t->setup == CURLE_OK)
 		(void)curl_multi_remove_handle(l->multi, t->easy);
 	else
 		l->unborn--;
+}
+
+static void transfer_unlink(struct http_transfer *t)
+{
+	if (t->prev)
+		t->prev->next = t->next;
+	else
+		t->loop->transfers = t->next;
+	if (t->next)
+		t->next->prev = t->prev;
+	transfer_detach(t);
 }
 
 static void transfer_free(struct http_transfer *t)
@@ -530,8 +535,11 @@ void http_loop_free(struct http_loop *l)
 		return;
 	if (l->cancel)
 		cancel_leave(l);
-	while (l->transfers)
-		http_loop_stop(l, l->transfers);
+	for (struct http_transfer *t = l->transfers, *next; t; t = next) {
+		next = t->next;
+		transfer_detach(t);
+		transfer_free(t);
+	}
 	if (l->spare)
 		curl_easy_cleanup(l->spare);
 	(void)curl_multi_cleanup(l->multi);
@@ -563,14 +571,12 @@ static bool deliver(struct http_loop *l)
 
 	deliver_unborn(l);
 	while ((m = curl_multi_info_read(l->multi, &left))) {
-		char *private = NULL;
-		struct http_transfer *t;
+		struct http_transfer *t = NULL;
 		CURLcode rc = m->data.result;
 
 		if (m->msg != CURLMSG_DONE)
 			continue;
-		(void)curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &private);
-		memcpy(&t, &private, sizeof(t));
+		(void)curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)(void *)&t);
 		finish(t, rc);
 		any = true;
 	}
