@@ -31,7 +31,6 @@ struct http_cancel {
 };
 
 struct http_transfer {
-	struct http_loop *loop;
 	struct http_transfer *prev, *next;
 	CURL *easy;
 	struct curl_slist *headers, *connect_to;
@@ -368,31 +367,27 @@ static void set_all(struct http_transfer *t, const struct http_request *r)
 		t->setup = CURLE_OPERATION_TIMEDOUT;
 }
 
-static void transfer_detach(struct http_transfer *t)
+static void transfer_detach(struct http_loop *l, struct http_transfer *t)
 {
-	struct http_loop *l = t->loop;
-
 	if (t->setup == CURLE_OK)
 		(void)curl_multi_remove_handle(l->multi, t->easy);
 	else
 		l->unborn--;
 }
 
-static void transfer_unlink(struct http_transfer *t)
+static void transfer_unlink(struct http_loop *l, struct http_transfer *t)
 {
-	if (t == t->loop->transfers)
-		t->loop->transfers = t->next;
+	if (t == l->transfers)
+		l->transfers = t->next;
 	else
 		t->prev->next = t->next;
 	if (t->next)
 		t->next->prev = t->prev;
-	transfer_detach(t);
+	transfer_detach(l, t);
 }
 
-static void transfer_free(struct http_transfer *t)
+static void transfer_free(struct http_loop *l, struct http_transfer *t)
 {
-	struct http_loop *l = t->loop;
-
 	curl_easy_reset(t->easy);
 	if (l->spare)
 		curl_easy_cleanup(t->easy);
@@ -411,7 +406,6 @@ struct http_transfer *http_loop_start(struct http_loop *l, const struct http_req
 {
 	struct http_transfer *t = xcalloc(1, sizeof(*t));
 
-	t->loop = l;
 	t->handler = *h;
 	t->stream = h->data != NULL;
 	t->easy = l->spare ? take(l->spare) : curl_easy_init();
@@ -431,12 +425,11 @@ struct http_transfer *http_loop_start(struct http_loop *l, const struct http_req
 
 void http_loop_stop(struct http_loop *l, struct http_transfer *t)
 {
-	(void)l;
-	transfer_unlink(t);
-	transfer_free(t);
+	transfer_unlink(l, t);
+	transfer_free(l, t);
 }
 
-static void finish(struct http_transfer *t, CURLcode rc)
+static void finish(struct http_loop *l, struct http_transfer *t, CURLcode rc)
 {
 	struct err e = ERR_INIT;
 	long status = 0;
@@ -454,9 +447,9 @@ static void finish(struct http_transfer *t, CURLcode rc)
 	}
 	if (rc != CURLE_OK)
 		(void)failure(t, rc, &e);
-	transfer_unlink(t);
+	transfer_unlink(l, t);
 	t->handler.done(t->handler.ctx, &t->response, rc == CURLE_OK ? NULL : &e);
-	transfer_free(t);
+	transfer_free(l, t);
 }
 
 /* --- loop ------------------------------------------------------------------------------------- */
@@ -482,8 +475,8 @@ void http_loop_free(struct http_loop *l)
 		cancel_leave(l);
 	for (struct http_transfer *t = l->transfers, *next; t; t = next) {
 		next = t->next;
-		transfer_detach(t);
-		transfer_free(t);
+		transfer_detach(l, t);
+		transfer_free(l, t);
 	}
 	if (l->spare)
 		curl_easy_cleanup(l->spare);
@@ -503,7 +496,7 @@ static void deliver_unborn(struct http_loop *l)
 
 		while (t->setup == CURLE_OK)
 			t = t->next;
-		finish(t, t->setup);
+		finish(l, t, t->setup);
 	}
 }
 
@@ -522,7 +515,7 @@ static bool deliver(struct http_loop *l)
 		if (m->msg != CURLMSG_DONE)
 			continue;
 		(void)curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)(void *)&t);
-		finish(t, rc);
+		finish(l, t, rc);
 		any = true;
 	}
 	return any;
