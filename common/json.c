@@ -250,11 +250,17 @@ bool json_number(const struct json *j, double *ret)
 	return true;
 }
 
+/* Not floor(): without optimisation that is a call into libm, which nothing else here needs. */
+static bool is_integer(double d)
+{
+	return d >= -MAX_EXACT && d <= MAX_EXACT && d == (double)(int64_t)d;
+}
+
 bool json_int(const struct json *j, int64_t *ret)
 {
 	double d;
 
-	if (!json_number(j, &d) || !(d >= -MAX_EXACT && d <= MAX_EXACT) || d != floor(d))
+	if (!json_number(j, &d) || !is_integer(d))
 		return false;
 	*ret = (int64_t)d;
 	return true;
@@ -497,7 +503,7 @@ static void print_fraction(double d, struct buf *to)
 
 static void print_number(double d, struct buf *to)
 {
-	if (d == floor(d) && d >= -MAX_EXACT && d <= MAX_EXACT)
+	if (is_integer(d))
 		buf_printf(to, "%lld", (long long)d);
 	else if (isfinite(d))
 		print_fraction(d, to);

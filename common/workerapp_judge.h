@@ -50,5 +50,7 @@ void judge_since(const struct judge *j, size_t fact, char text[VERSION_TEXT]);
 void judge_object_name(const struct judge *j, const char *path, const char *s, const char *what);
 /* A fault unless min <= v <= max. */
 void judge_range(const struct judge *j, const char *path, int64_t v, int64_t min, int64_t max);
+/* A fault unless a list or a map has at most max elements. */
+void judge_length(const struct judge *j, const char *path, size_t n, size_t max);
 
 #endif

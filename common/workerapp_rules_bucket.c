@@ -161,34 +161,19 @@ struct credential {
 	const char *form;
 };
 
-static const char *scheme_text(enum bucket_scheme scheme)
-{
-	switch (scheme) {
-	case SCHEME_S3:
-		return "s3://";
-	case SCHEME_GS:
-		return "gs://";
-	case SCHEME_AZ:
-		return "az://";
-	case SCHEME_NONE:
-		break;
-	}
-	return "any";
-}
+static const char *const scheme_text[] = {
+	[SCHEME_NONE] = "any",
+	[SCHEME_S3] = "s3://",
+	[SCHEME_GS] = "gs://",
+	[SCHEME_AZ] = "az://",
+};
 
-static const char *other_credential(enum bucket_scheme scheme)
-{
-	switch (scheme) {
-	case SCHEME_GS:
-		return "gcpServiceAccount or secretRef";
-	case SCHEME_AZ:
-		return "azureClientID or secretRef";
-	case SCHEME_S3:
-	case SCHEME_NONE:
-		break;
-	}
-	return "iamRole or secretRef";
-}
+static const char *const other_credential[] = {
+	[SCHEME_NONE] = "secretRef",
+	[SCHEME_S3] = "iamRole or secretRef",
+	[SCHEME_GS] = "gcpServiceAccount or secretRef",
+	[SCHEME_AZ] = "azureClientID or secretRef",
+};
 
 static void credential(const struct judge *j, const struct credential *c)
 {
@@ -204,9 +189,9 @@ static void credential(const struct judge *j, const struct credential *c)
 			  fault_value(&shown, c->value), c->form);
 	if (c->scheme == SCHEME_NONE || scheme == SCHEME_NONE || c->scheme == scheme)
 		return;
-	both = xasprintf("%s %s", c->value, scheme_text(scheme));
+	both = xasprintf("%s %s", c->value, scheme_text[scheme]);
 	fault_add(j->faults, "credential-scheme", path, both, "is for %s only; write %s for %s",
-		  scheme_text(c->scheme), other_credential(scheme), scheme_text(scheme));
+		  scheme_text[c->scheme], other_credential[scheme], scheme_text[scheme]);
 }
 
 static void credentials(const struct judge *j)

@@ -27,7 +27,7 @@ static bool speaks_of(const struct celld_name *row, const char *name)
 {
 	size_t len = strlen(row->name);
 
-	if (len && row->name[len - 1] == '*')
+	if (str_ends(row->name, "*"))
 		return strncmp(name, row->name, len - 1) == 0;
 	return str_eq(name, row->name);
 }

@@ -182,9 +182,7 @@ static void celld(const struct judge *j)
 	if (s && !str_eq(s, text))
 		fault_add(j->faults, "celld-version-syntax", "spec.celld.version", s,
 			  "%s is no version; write vX.Y.Z, such as v0.6.2", fault_value(&shown, s));
-	if (app->pull_secrets.n > PULL_SECRETS)
-		fault_add(j->faults, "pull-secrets-count", "spec.celld.imagePullSecrets", "",
-			  "%zu Secrets are too many; write at most 16", app->pull_secrets.n);
+	judge_length(j, "spec.celld.imagePullSecrets", app->pull_secrets.n, PULL_SECRETS);
 	for (size_t i = 0; i < app->pull_secrets.n && i < PULL_SECRETS; i++) {
 		cleanup(freep) char *path = xasprintf("spec.celld.imagePullSecrets[%zu].name", i);
 
@@ -218,9 +216,8 @@ static void gateways(const struct judge *j)
 		gateway_part(j, g, i, "namespace", "Namespace");
 		gateway_part(j, g, i, "sectionName", "listener");
 	}
-	if (json_len(j->app->ingress.gateway_refs) > GATEWAYS)
-		fault_add(j->faults, "gateways-count", "spec.ingress.gatewayRefs", "",
-			  "there are too many; write at most 32");
+	judge_length(j, "spec.ingress.gatewayRefs", json_len(j->app->ingress.gateway_refs),
+		     GATEWAYS);
 }
 
 static void ingress(const struct judge *j)

@@ -85,7 +85,8 @@ static void test_ratchet(void **state)
 		{ "r2", "spec.a[3].name", "v", false }, { "r", "spec.a[3].name", "w", false },
 		{ "r", "spec.a[3].names", "v", false }, { "r", "spec.a[3]", "v", false },
 		{ "r", "spec.a[x].name", "v", false },	{ "r", "spec.a.name", "v", true },
-		{ "r", "spec.b[3].name", "v", false },
+		{ "r", "spec.b[3].name", "v", false },	{ "r", "spec.a[3:].name", "v", false },
+		{ "r", "spec.a[!].name", "v", false },
 	};
 	struct faults old = FAULTS_INIT;
 
@@ -194,6 +195,9 @@ static void test_value(void **state)
 	/* 87 letters and half of a character. */
 	memcpy(longer + 87, "\xc3\xa4", 2);
 	assert_string_equal(fault_value(&v, longer) + 86, "xx...\"");
+	/* No text at all has no border. */
+	memset(longer, 0x80, 199);
+	assert_string_equal(fault_value(&v, longer), "\"...\"");
 }
 
 int main(void)

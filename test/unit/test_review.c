@@ -254,7 +254,7 @@ static struct json *judged(const char *body, enum review_verdict *ret)
 	if (r.verdict == REVIEW_BROKEN)
 		fail_msg("broken: %s: %.600s", buf_str(&got), body);
 	answer = parse(buf_str(&got), got.len);
-	assert_true(got.len < 4 * LIMIT_MESSAGE);
+	assert_true(got.len < (size_t)4 * LIMIT_MESSAGE);
 	if (r.verdict == REVIEW_DENIED) {
 		const char *m =
 			json_get_str(json_path(answer, "response", "status", NULL), "message");
@@ -266,7 +266,7 @@ static struct json *judged(const char *body, enum review_verdict *ret)
 	}
 	warnings = json_path(answer, "response", "warnings", NULL);
 	for (const struct json *w = json_first(warnings); w; w = json_next(w))
-		assert_true(strlen(json_str(w)) <= 4 * LIMIT_WARNING && *json_str(w));
+		assert_true(strlen(json_str(w)) <= (size_t)4 * LIMIT_WARNING && *json_str(w));
 	*ret = r.verdict;
 	buf_done(&got);
 	return answer;
@@ -395,13 +395,15 @@ static void test_numbers(void **state)
 
 static void test_hostile_text_stays_text(void **state)
 {
-	cleanup(freep) char *emoji = xcalloc(1, 1300), *member = NULL;
+	struct buf member = BUF_INIT(4096);
 
 	(void)state;
+	buf_puts(&member, "\"clusterDomain\":\"");
 	for (int i = 0; i < 300; i++)
-		memcpy(emoji + (ptrdiff_t)4 * i, "\xf0\x9f\x98\x80", 4);
-	member = xasprintf("\"clusterDomain\":\"%s\"", emoji);
-	expect_denied_spec(member, "spec.clusterDomain");
+		buf_puts(&member, "\xf0\x9f\x98\x80");
+	buf_putc(&member, '"');
+	expect_denied_spec(buf_str(&member), "spec.clusterDomain");
+	buf_done(&member);
 	expect_denied_spec("\"clusterDomain\":\"%s%n%s%n\\\"\\n\\u001b[31m\"",
 			   "spec.clusterDomain");
 	expect_denied_spec("\"hostnames\":[\"\xd1\x87\xd0\xb0\xd1\x82.example.com\"]",
@@ -423,6 +425,7 @@ static void test_many_faults_are_bounded(void **state)
 	body = xasprintf(CREATE(APP("{\"hostnames\":[%s],\"replicas\":0}")), buf_str(&spec));
 	answer = judged(body, &verdict);
 	assert_int_equal(verdict, REVIEW_DENIED);
+	assert_true(names_field(answer, "spec.hostnames"));
 	buf_done(&spec);
 }
 
@@ -551,7 +554,8 @@ static void test_random_type_swaps(void **state)
 					"\"oldObject\":%s}"),
 				 i % 2 ? "CREATE" : "UPDATE", a, o);
 		answer = judged(body, &verdict);
-		denied += verdict == REVIEW_DENIED;
+		denied += !json_get_bool(json_get(answer, "response"), "allowed", true);
+		assert_true(verdict == REVIEW_ALLOWED || verdict == REVIEW_DENIED);
 	}
 	assert_true(denied > 300);
 }

@@ -116,6 +116,8 @@ static void test_url(void **state)
 		{ "https://a?q", false },
 		{ "https://a/?q", false },
 		{ "https://a/#f", false },
+		{ "https://a/\x7f", false },
+		{ "https://[1.2.3.4]", true },
 		{ "https://a/b c", false },
 		{ "https://a/\xc3\xa4", false },
 	};
@@ -134,7 +136,8 @@ static void test_path(void **state)
 		{ "/./a", false },	{ "/a/..", false },  { "/a/../b", false },
 		{ "/a?b", false },	{ "/a#b", false },   { "/a b", false },
 		{ "/%2f", false },	{ "/%2F", false },   { "/%4", false },
-		{ "/%zz", false },	{ "/a|b", false },
+		{ "/%2a", true },	{ "/\x01", false },  { "/%zz", false },
+		{ "/a|b", false },
 	};
 	char path[1030];
 
@@ -182,6 +185,7 @@ static void test_identities(void **state)
 		{ "arn:aws:iam::123456789012:role/", false },
 		{ "arn:aws:iam::123456789012:role/a b", false },
 		{ "arn:aws:s3::123456789012:role/a", false },
+		{ "arn:aws:iam::123456789012:role/a\x7f", false },
 		{ "arn:gcp:iam::123456789012:role/a", false },
 	};
 
@@ -241,6 +245,7 @@ static void test_cidr(void **state)
 		{ ":1::/64", false },
 		{ "1:/64", false },
 		{ "12345::/64", false },
+		{ "123456::/64", false },
 		{ "g::/64", false },
 	};
 

@@ -429,8 +429,15 @@ static void check_no_app(const char *text, const char *field, const char *messag
 
 static void test_no_workerapp(void **state)
 {
+	struct workerapp *app = NULL;
+	struct err e = ERR_INIT;
+
 	(void)state;
 	check_no_app("[]", "", "a WorkerApp is an object, this is an array");
+	assert_int_equal(workerapp_parse(NULL, NULL, &app, &e), -ERR_INVALID);
+	assert_string_equal(e.message, "a WorkerApp is an object, this is absent");
+	workerapp_free(NULL);
+	check_no_app("null", "", "a WorkerApp is an object, this is null");
 	check_no_app("7", "", "a WorkerApp is an object, this is a number");
 	check_no_app("{}", "kind", "is nothing, not WorkerApp");
 	check_no_app("{\"kind\":\"Pod\"}", "kind", "is \"Pod\", not WorkerApp");
@@ -446,6 +453,9 @@ static void test_long_lists(void **state)
 	struct json *doc = rules_overlay("");
 	struct json *spec = json_get_mutable(doc, "spec");
 	struct json *hosts = json_array_at(spec, "hostnames"), *env = json_array_at(spec, "env");
+	struct json *status = json_object_at(doc, "status");
+	struct json *tolerations = json_array_at(json_object_at(spec, "scheduling"), "tolerations");
+	struct json *versions = json_array_at(status, "celldVersions");
 	struct workerapp *app = NULL;
 	struct err e = ERR_INIT;
 
@@ -453,10 +463,14 @@ static void test_long_lists(void **state)
 	for (int i = 0; i < 2000; i++) {
 		json_add_str(hosts, "a");
 		json_add(env, json_new_object());
+		json_add_str(versions, "v0.6.2");
+		json_add_str(tolerations, "not an object");
 	}
 	assert_int_equal(workerapp_parse(doc, NULL, &app, &e), 0);
 	assert_int_equal(app->hostnames.n, WORKERAPP_LIST);
 	assert_int_equal(app->n_env, WORKERAPP_LIST);
+	assert_int_equal(app->type_faults.n, FAULTS_MAX + 1);
+	assert_int_equal(app->seen.celld_versions.n, WORKERAPP_LIST);
 	workerapp_free(app);
 }
 

@@ -149,6 +149,67 @@ static void test_table_without_the_feature(void **state)
 	workerapp_free(app);
 }
 
+/* A name that came, went and came again is known from its first row on, in whichever order the rows stand. */
+static void test_name_with_two_rows(void **state)
+{
+	static struct celld_table table;
+	struct rules_facts facts = { .table = &table };
+	struct faults faults = FAULTS_INIT;
+	struct workerapp *app = rules_app(
+		"spec: {celld: {image: 'celld:v0.4.0'}, env: [{name: CELLD_A, value: x}, {name: "
+		"CELLD_B, value: x}, {name: CELLD_C, value: x}]}");
+	static const struct celld_name rows[] = {
+		{ "CELLD_A", { { 0, 3, 0 }, { 0, 3, 1 } }, false },
+		{ "CELLD_A", { { 0, 6, 0 }, { 0, 0, 0 } }, false },
+		{ "CELLD_B", { { 0, 6, 0 }, { 0, 0, 0 } }, false },
+		{ "CELLD_B", { { 0, 4, 0 }, { 0, 4, 1 } }, false },
+		{ "CELLD_C", { { 0, 6, 0 }, { 0, 0, 0 } }, false },
+		{ "CELLD_C", { { 0, 5, 0 }, { 0, 5, 1 } }, false },
+	};
+
+	(void)state;
+	table = *celld_table_builtin();
+	memcpy(table.known, rows, sizeof(rows));
+	table.n_known = array_len(rows);
+	workerapp_rules(app, NULL, &facts, &faults, NULL);
+	assert_int_equal(faults.n, 1);
+	assert_string_equal(
+		faults.v[0].message,
+		"celld v0.4.0, which the fleet may run, does not know CELLD_C; add it once "
+		"every pod runs v0.5.0 or later");
+	faults_done(&faults);
+	workerapp_free(app);
+}
+
+/* A warning of the table's way up, too long for Kubernetes: cut where a character ends. */
+static void test_long_warning(void **state)
+{
+	static struct celld_table table;
+	struct rules_facts facts = { .table = &table };
+	struct faults faults = FAULTS_INIT;
+	struct strlist warnings = STRLIST_INIT;
+	struct workerapp *old = rules_app("spec: {celld: {image: 'celld:v0.6.1'}}");
+	struct workerapp *app = rules_app("");
+
+	(void)state;
+	table = *celld_table_builtin();
+	for (size_t i = 0; i < table.n_boundaries; i++) {
+		char *to = table.boundaries[i].up.warning;
+
+		/* "spec.celld.image: " and 101 letters are 119 bytes, the next character has two. */
+		memset(to, 'x', 101);
+		memcpy(to + 101, "\xc3\xa4 and more", 12);
+	}
+	workerapp_rules(app, old, &facts, &faults, &warnings);
+	assert_int_equal(faults.n, 0);
+	assert_int_equal(warnings.n, 1);
+	assert_int_equal(strlen(warnings.v[0]), 119);
+	faults_done(&faults);
+	strlist_done(&warnings);
+	workerapp_free(app);
+	workerapp_free(old);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -157,6 +218,8 @@ int main(void)
 		cmocka_unit_test(test_all_at_once),
 		cmocka_unit_test(test_transition_alone),
 		cmocka_unit_test(test_table_without_the_feature),
+		cmocka_unit_test(test_name_with_two_rows),
+		cmocka_unit_test(test_long_warning),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
