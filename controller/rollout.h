@@ -11,7 +11,12 @@
  * anything. A change is applied with partition = replicas (frozen); then one ordinal after the
  * other is released, highest first, each behind two gates: (1) every released ordinal is available
  * on the update revision and every other one is Ready, unless its fault is one that the new
- * template can cure or no pod of the fleet is Ready at all; (2) a fresh sweep of every pod's /state
+ * template can cure or no pod of the fleet is Ready at all. A pod that is not Ready without a known
+ * fault counts as curable after ROLLOUT_PATIENCE_MS without any change, when its revision is
+ * abandoned or no pod is Ready on it; at once when it is of an abandoned revision and next to be
+ * replaced. Without the wait, a newer template would take down a second pod while the first one
+ * still starts; without the patience a revision that fails silently would hold its cure for ever.
+ * (2) A fresh sweep of every pod's /state
  * shows that nothing restores. After the last one the partition goes back to rest. A newer template
  * freezes again.
  *
@@ -28,7 +33,8 @@
 enum {
 	ROLLOUT_PODS =
 		1024, /* ordinals that an observation can hold; spec.replicas is at most 1000 */
-	ROLLOUT_REST = 2147483647, /* the partition of a fleet at rest */
+	ROLLOUT_REST = 2147483647,    /* the partition of a fleet at rest */
+	ROLLOUT_PATIENCE_MS = 120000, /* how long a pod without a fault may take to become Ready */
 };
 
 /* Why a pod does not come up. */
