@@ -94,9 +94,13 @@ static bool forgiven(const struct rollout_obs *o, int i, const struct fleet_view
 {
 	const struct rollout_pod *p = &o->pods[i];
 
-	if (!v->some_ready || rollout_curable(p->fault))
+	if (!v->some_ready)
 		return true;
-	if (p->fault != ROLLOUT_FAULT_NONE || !p->exists || p->terminating || p->updated)
+	if (p->exists && p->updated)
+		return false; /* it has the newer template already, and does not come up on it */
+	if (rollout_curable(p->fault))
+		return true;
+	if (p->fault != ROLLOUT_FAULT_NONE || !p->exists || p->terminating)
 		return false;
 	if (p->superseded && i == v->target)
 		return true;
@@ -179,8 +183,10 @@ static bool gates_hold(const struct rollout_obs *o, int size, int partition, boo
 	return false;
 }
 
-/* No pod may exist for a whole lease lifetime before others start; then the wanted template starts
- * at `size`. */
+/*
+ * No pod may exist for a whole lease lifetime before others start. The wanted template comes first, while nothing runs:
+ * then it becomes the current revision, and no pod that is lost later comes back on the old one.
+ */
 static void start_when_empty(const struct rollout_obs *o, int size, struct rollout_decision *d)
 {
 	int left = pods_left(o);
@@ -191,6 +197,12 @@ static void start_when_empty(const struct rollout_obs *o, int size, struct rollo
 	} else if (o->empty < o->hold) {
 		wait_for(d, ROLLOUT_LEASE_HOLD, -1, 0);
 		d->requeue = o->hold - o->empty;
+	} else if (o->template_due) {
+		wait_for(d, ROLLOUT_CONTROLLER, -1, 0);
+		write(d, ROLLOUT_WRITE_RENEW, 0, 0);
+		d->remember = o->remembered;
+	} else if (!o->settled) {
+		wait_for(d, ROLLOUT_REVISION, -1, 0);
 	} else {
 		wait_for(d, ROLLOUT_STARTING, -1, 0);
 		write(d, ROLLOUT_WRITE_START, size, 0);

@@ -22,8 +22,10 @@
  *
  * How a fleet is replaced (Recreate): replicas 0, with the size remembered in an annotation of the
  * same apply; no pod left, terminating ones included; one lease lifetime; then the new template,
- * partition 0 and the size in one apply; then rest. Partition 0 because pods that a StatefulSet
- * creates below its partition get the current revision, which is the old one.
+ * still at replicas 0, which makes it the current revision; then the size and partition 0; then
+ * rest. With size and template in one apply the old revision would stay the current one until every
+ * pod is Ready, and a pod that is lost while a newer template is frozen would come back on it,
+ * beside pods that it may not run with.
  */
 #ifndef CONTROLLER_ROLLOUT_H
 #define CONTROLLER_ROLLOUT_H
@@ -119,15 +121,16 @@ enum rollout_write {
 	ROLLOUT_WRITE_REST,   /* partition at rest; the live template */
 	ROLLOUT_WRITE_SCALE,  /* replicas; the live template */
 	ROLLOUT_WRITE_STOP,   /* replicas 0, the size remembered; the live template */
-	ROLLOUT_WRITE_START,  /* the wanted template, partition 0, replicas; nothing remembered any
-				 more */
+	ROLLOUT_WRITE_RENEW,  /* the wanted template at replicas 0; what is remembered stays */
+	ROLLOUT_WRITE_START,  /* the wanted template (it is there), partition 0, replicas; nothing
+				 remembered any more */
 };
 
 struct rollout_decision {
 	enum rollout_phase phase;
 	enum rollout_write write;
 	int partition, replicas; /* for every write but NONE */
-	int remember;		 /* for STOP */
+	int remember;		 /* for STOP and RENEW; -1: nothing */
 	enum rollout_reason reason;
 	int ordinal; /* whom the reason is about; -1: the fleet */
 	int count;   /* the number in the reason: restoring cells, pods left */

@@ -215,6 +215,7 @@ void model_write(struct model *m, const struct rollout_decision *d)
 		m->current = m->update = m->wanted;
 		break;
 	case ROLLOUT_WRITE_FREEZE:
+	case ROLLOUT_WRITE_RENEW:
 	case ROLLOUT_WRITE_START:
 		m->update = m->wanted;
 		break;
@@ -228,7 +229,7 @@ void model_write(struct model *m, const struct rollout_decision *d)
 	m->observed = false;
 	m->swept = false;
 	m->quiet = 0;
-	m->remembered = d->write == ROLLOUT_WRITE_STOP ? d->remember : -1;
+	m->remembered = d->remember;
 	m->replicas = d->replicas;
 	m->partition = d->partition;
 }

@@ -87,9 +87,13 @@ static bool may_be_left_behind(int i, int next)
 {
 	const struct rollout_pod *p = &obs->pods[i];
 
-	if (nobody_ready() || fault_is_of_the_template(p->fault))
+	if (nobody_ready())
 		return true;
-	if (p->fault != ROLLOUT_FAULT_NONE || !p->exists || p->terminating || p->updated)
+	if (p->exists && p->updated)
+		return false;
+	if (fault_is_of_the_template(p->fault))
+		return true;
+	if (p->fault != ROLLOUT_FAULT_NONE || !p->exists || p->terminating)
 		return false;
 	if (p->superseded)
 		return i == next || obs->quiet >= PATIENCE;
@@ -238,7 +242,7 @@ static void check_write(const struct rollout_decision *d)
 		return;
 	must(!obs->paused && !obs->refused && !obs->deleting);
 	must(!obs->exists || (obs->observed && obs->pods_current));
-	must(d->remember < 0 || d->write == ROLLOUT_WRITE_STOP);
+	must(d->remember < 0 || d->write == ROLLOUT_WRITE_STOP || d->write == ROLLOUT_WRITE_RENEW);
 	switch (d->write) {
 	case ROLLOUT_WRITE_NONE:
 		break;
@@ -263,7 +267,12 @@ static void check_write(const struct rollout_decision *d)
 	case ROLLOUT_WRITE_STOP:
 		check_stop(d);
 		break;
+	case ROLLOUT_WRITE_RENEW:
+		must(obs->replicas == 0 && nothing_exists() && obs->empty >= obs->hold);
+		must(d->replicas == 0 && obs->template_due && d->remember == obs->remembered);
+		break;
 	case ROLLOUT_WRITE_START:
+		must(!obs->template_due && obs->settled);
 		must(obs->replicas == 0 && nothing_exists() && obs->empty >= obs->hold);
 		must(d->partition == 0);
 		must(d->replicas == (obs->remembered >= 0 ? obs->remembered : obs->start));
@@ -295,6 +304,15 @@ static enum rollout_write due_of_roll(void)
 		       : ROLLOUT_WRITE_NONE;
 }
 
+static enum rollout_write due_of_empty(void)
+{
+	if (!nothing_exists() || obs->empty < obs->hold)
+		return ROLLOUT_WRITE_NONE;
+	if (obs->template_due)
+		return ROLLOUT_WRITE_RENEW;
+	return obs->settled ? ROLLOUT_WRITE_START : ROLLOUT_WRITE_NONE;
+}
+
 static enum rollout_write due_of_live(void)
 {
 	bool new_template = obs->template_due;
@@ -302,8 +320,7 @@ static enum rollout_write due_of_live(void)
 	if (obs->partition == ROLLOUT_REST && someone_is_stale())
 		new_template = true;
 	if (obs->replicas == 0)
-		return nothing_exists() && obs->empty >= obs->hold ? ROLLOUT_WRITE_START
-								   : ROLLOUT_WRITE_NONE;
+		return due_of_empty();
 	if (obs->remembered >= 0)
 		return ROLLOUT_WRITE_STOP;
 	if (new_template)
@@ -423,7 +440,8 @@ static void check_fleet_reason(const struct rollout_decision *d)
 		must(!obs->exists && obs->no_workload);
 		break;
 	case ROLLOUT_CONTROLLER:
-		must(!obs->observed || d->write == ROLLOUT_WRITE_FREEZE);
+		must(!obs->observed || d->write == ROLLOUT_WRITE_FREEZE ||
+		     d->write == ROLLOUT_WRITE_RENEW);
 		break;
 	case ROLLOUT_PODS_UNKNOWN:
 		must(!obs->pods_current);

