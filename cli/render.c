@@ -1,66 +1,49 @@
 #include "cli/render.h"
 
-#include <errno.h>
 #include <string.h>
 
+#include "cli/input.h"
 #include "common/buf.h"
 #include "common/celld/image.h"
 #include "common/celld/table_load.h"
 #include "common/flags.h"
+#include "common/kube/file.h"
 #include "common/limits.h"
 #include "common/workerapp_rules.h"
 #include "common/yaml.h"
 #include "controller/desired.h"
 
-enum { EXIT_FINE, EXIT_REFUSED, EXIT_USAGE };
-
 struct options {
-	const char *file, *namespace, *app_version, *operator_namespace, *table;
+	struct strlist files;
+	const char *namespace, *app_version, *operator_namespace, *table;
 	bool ipv6, help;
 };
 
-/* What one run works on: every file's documents, and where its text goes. */
 struct run {
 	struct options o;
+	struct celld_table loaded; /* of --compat-table */
 	const struct celld_table *table;
-	const struct yaml_docs *docs;
-	FILE *out, *err;
+	struct input objects;
+	FILE *in, *out, *err;
 };
 
-static int usage(FILE *err, const char *message)
+static int usage(const struct run *run, const char *message)
 {
-	fprintf(err, "kubectl-celld render: %s\n", message);
+	fprintf(run->err, "kubectl-celld render: %s\n", message);
 	return EXIT_USAGE;
 }
 
-static int read_stream(FILE *f, const char *path, struct buf *to, struct err *e)
+/* One line about an app: names and values come from a file and may go to a terminal. */
+static void tell(const struct run *run, const struct workerapp *app, const char *what,
+		 const char *text)
 {
-	size_t n;
+	cleanup(freep) char *line =
+		xasprintf("%s/%s: %s: %s", app->namespace ? app->namespace : run->o.namespace,
+			  app->name ? app->name : "(no name)", what, text);
 
-	do {
-		char *room = buf_room(to, 64 << 10);
-
-		if (!room)
-			return err_set(e, ERR_TOO_LARGE, "%s: the file is too large", path);
-		n = fread(room, 1, 64 << 10, f);
-		buf_grew(to, n);
-	} while (n);
-	return ferror(f) ? err_errno(e, errno, "%s", path) : 0;
-}
-
-static int read_file(const char *path, struct buf *to, struct err *e)
-{
-	FILE *f;
-	int r;
-
-	if (str_eq(path, "-"))
-		return read_stream(stdin, "standard input", to, e);
-	f = fopen(path, "re");
-	if (!f)
-		return err_errno(e, errno, "%s", path);
-	r = read_stream(f, path, to, e);
-	(void)fclose(f);
-	return r;
+	for (const char *s = line; *s; s++)
+		(void)fputc((unsigned char)*s < ' ' || *s == 127 ? '?' : *s, run->err);
+	(void)fputc('\n', run->err);
 }
 
 static bool is_kind(const struct json *doc, const char *kind)
@@ -73,9 +56,9 @@ static bool is_kind(const struct json *doc, const char *kind)
 /* The namespace that the command line gives to documents that name none, as kubectl does. */
 static void give_namespace(struct json *doc, const char *namespace)
 {
-	struct json *metadata = json_object_at(doc, "metadata");
+	struct json *metadata = json_get_mutable(doc, "metadata");
 
-	if (str_empty(json_get_str(metadata, "namespace")))
+	if (json_kind(metadata) == JSON_OBJECT && str_empty(json_get_str(metadata, "namespace")))
 		json_set_str(metadata, "namespace", namespace);
 }
 
@@ -106,13 +89,13 @@ static void read_store(const struct json *doc, struct wa_bucket *ret)
 /* A store is looked for among the documents of the same input. */
 static bool find_store(const struct run *run, const struct workerapp *app, struct wa_bucket *ret)
 {
-	for (size_t i = 0; i < run->docs->n; i++) {
-		const struct json *doc = run->docs->v[i].value;
+	for (size_t i = 0; i < run->objects.n; i++) {
+		const struct json *doc = run->objects.v[i].value;
 		const struct json *metadata = json_get(doc, "metadata");
 		const char *name = own(metadata, "name"), *ns = own(metadata, "namespace");
 
 		if (is_kind(doc, "CelldObjectStore") && name && str_eq(name, app->store_ref) &&
-		    str_eq(ns ? ns : run->o.namespace, app->namespace)) {
+		    str_eq(ns ? ns : run->o.namespace, desired_namespace(app))) {
 			read_store(doc, ret);
 			return true;
 		}
@@ -123,8 +106,7 @@ static bool find_store(const struct run *run, const struct workerapp *app, struc
 static int refuse(const struct run *run, const struct workerapp *app, const struct faults *faults)
 {
 	for (size_t i = 0; i < faults->n; i++)
-		fprintf(run->err, "%s/%s: %s: %s\n", app->namespace, app->name, faults->v[i].path,
-			faults->v[i].message);
+		tell(run, app, faults->v[i].path, faults->v[i].message);
 	return EXIT_REFUSED;
 }
 
@@ -195,134 +177,132 @@ static int render_doc(const struct run *run, const struct json *doc)
 	return r;
 }
 
-static int render_docs(const struct run *run)
+static int render_all(const struct run *run)
 {
 	size_t apps = 0;
 	int worst = EXIT_FINE;
 
-	for (size_t i = 0; i < run->docs->n; i++) {
+	for (size_t i = 0; i < run->objects.n; i++) {
 		int r;
 
-		if (!is_kind(run->docs->v[i].value, "WorkerApp"))
+		if (!is_kind(run->objects.v[i].value, "WorkerApp"))
 			continue;
 		apps++;
-		r = render_doc(run, run->docs->v[i].value);
+		r = render_doc(run, run->objects.v[i].value);
 		if (r > worst)
 			worst = r;
 	}
-	return apps ? worst : usage(run->err, "no WorkerApp is in the input");
+	return apps ? worst : usage(run, "no WorkerApp is in the input");
 }
 
-static int render_file(struct run *run)
+static int read_table(struct run *run, struct err *e)
 {
-	struct buf text = BUF_INIT(LIMIT_MANIFEST_FILE);
-	struct yaml_docs docs = YAML_DOCS_INIT;
-	struct err e = ERR_INIT;
-	int r = read_file(run->o.file, &text, &e);
-
-	if (!r) {
-		r = yaml_parse(buf_str(&text), text.len, &docs, &e);
-		if (r)
-			err_wrap(&e, "%s", run->o.file);
-	}
-	buf_done(&text);
-	if (r)
-		return usage(run->err, e.message);
-	run->docs = &docs;
-	r = render_docs(run);
-	run->docs = NULL;
-	yaml_docs_done(&docs);
-	return r;
-}
-
-static int load_table(const char *path, struct celld_table *ret, struct err *e)
-{
-	struct buf text = BUF_INIT(LIMIT_CONFIG_FILE);
-	int r = read_file(path, &text, e);
-
-	if (!r)
-		r = celld_table_load(buf_str(&text), text.len, path, ret, e);
-	buf_done(&text);
-	return r;
-}
-
-static int with_table(struct run *run)
-{
-	cleanup(freep) struct celld_table *table = NULL;
-	struct err e = ERR_INIT;
+	cleanup(freep) char *text = NULL;
+	int r;
 
 	run->table = celld_table_builtin();
-	if (run->o.table) {
-		table = xcalloc(1, sizeof(*table));
-		if (load_table(run->o.table, table, &e))
-			return usage(run->err, e.message);
-		run->table = table;
-	}
-	return render_file(run);
+	if (str_empty(run->o.table))
+		return 0;
+	run->table = &run->loaded;
+	r = file_read(run->o.table, LIMIT_CONFIG_FILE, &text, e);
+	return r ? r : celld_table_load(text, strlen(text), run->o.table, &run->loaded, e);
 }
 
-int render_run(int argc, char **argv, FILE *out, FILE *err)
+/* Everything is read before the first line is printed. */
+static int read_and_render(struct run *run)
 {
-	struct run run = { .out = out, .err = err };
+	struct err e = ERR_INIT;
+	int r = read_table(run, &e);
+
+	for (size_t i = 0; !r && i < run->o.files.n; i++)
+		r = input_read(&run->objects, run->o.files.v[i], run->in, &e);
+	return r ? usage(run, e.message) : render_all(run);
+}
+
+static void print_help(const struct flag *flags, size_t n, FILE *to)
+{
+	fputs("Usage: kubectl celld render -f FILE...\n\n"
+	      "Prints every object that the controller would make of each WorkerApp, as a fleet\n"
+	      "starts: at rest and of its first size. Exit status: 0; 1 an app is refused; 2 "
+	      "usage\n"
+	      "or a file that cannot be read.\n\n",
+	      to);
+	flags_help(flags, n, to);
+}
+
+static int render(struct run *run, int argc, char **argv)
+{
 	const struct flag flags[] = {
 		{ .name = "filename",
 		  .letter = 'f',
-		  .kind = FLAG_STRING,
-		  .to = &run.o.file,
+		  .kind = FLAG_LIST,
+		  .to = &run->o.files,
 		  .placeholder = "FILE",
-		  .help = "YAML or JSON with WorkerApps and the stores they name; - is standard "
+		  .help = "WorkerApps and the stores they name, YAML or JSON; - is standard "
 			  "input" },
 		{ .name = "namespace",
 		  .letter = 'n',
 		  .kind = FLAG_STRING,
-		  .to = &run.o.namespace,
+		  .to = &run->o.namespace,
 		  .fallback = "default",
 		  .help = "namespace of documents that name none" },
 		{ .name = "app-version",
 		  .kind = FLAG_STRING,
-		  .to = &run.o.app_version,
+		  .to = &run->o.app_version,
 		  .fallback = "auto",
 		  .help = "the version that the bucket holds, for apps with appVersion: auto" },
 		{ .name = "operator-namespace",
 		  .kind = FLAG_STRING,
-		  .to = &run.o.operator_namespace,
+		  .to = &run->o.operator_namespace,
 		  .fallback = "celld-operator-system",
 		  .help = "namespace of the operator, which may reach the internal port" },
 		{ .name = "ipv6",
 		  .kind = FLAG_BOOL,
-		  .to = &run.o.ipv6,
+		  .to = &run->o.ipv6,
 		  .help = "the cluster gives pods IPv6 addresses" },
 		{ .name = "compat-table",
 		  .kind = FLAG_STRING,
-		  .to = &run.o.table,
+		  .to = &run->o.table,
 		  .placeholder = "FILE",
-		  .help = "facts of celld's releases instead of those built in" },
+		  .help = "facts of celld's releases, in place of those compiled in" },
 		{ .name = "help",
 		  .letter = 'h',
 		  .kind = FLAG_BOOL,
-		  .to = &run.o.help,
+		  .to = &run->o.help,
 		  .help = "show this text" },
 	};
 	struct err e = ERR_INIT;
-	int rest;
+	int rest = 0;
 
 	if (flags_parse(flags, array_len(flags), argc, argv, &rest, &e))
-		return usage(err, e.message);
-	if (run.o.help) {
-		fputs("usage: kubectl-celld render -f FILE [flags]\n"
-		      "Prints every object that the controller would make of each WorkerApp.\n",
-		      out);
-		flags_help(flags, array_len(flags), out);
+		return usage(run, e.message);
+	if (run->o.help) {
+		print_help(flags, array_len(flags), run->out);
 		return EXIT_FINE;
 	}
-	if (rest < argc)
-		return usage(err, "render takes no argument besides flags; see --help");
-	if (!run.o.file)
-		return usage(err, "--filename is missing; see --help");
-	return with_table(&run);
+	for (; rest < argc; rest++)
+		strlist_add(&run->o.files, argv[rest]);
+	if (!run->o.files.n)
+		return usage(run, "no file; write -f FILE, or -f - for standard input");
+	return read_and_render(run);
+}
+
+int render_run(int argc, char **argv, FILE *in, FILE *out, FILE *err)
+{
+	struct run *run = xcalloc(1, sizeof(*run)); /* too large for a stack frame */
+	int status;
+
+	run->in = in;
+	run->out = out;
+	run->err = err;
+	status = render(run, argc, argv);
+	strlist_done(&run->o.files);
+	input_done(&run->objects);
+	freep(&run);
+	return status;
 }
 
 int render_main(int argc, char **argv)
 {
-	return render_run(argc, argv, stdout, stderr);
+	return render_run(argc, argv, stdin, stdout, stderr);
 }

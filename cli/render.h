@@ -15,7 +15,7 @@
 
 /* argv[0] is "render". Exit status: 0; 1 an app is refused, by name and field on err; 2 usage, or a
  * file cannot be read. */
-int render_run(int argc, char **argv, FILE *out, FILE *err);
+int render_run(int argc, char **argv, FILE *in, FILE *out, FILE *err);
 int render_main(int argc, char **argv);
 
 #endif

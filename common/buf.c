@@ -15,6 +15,7 @@ void buf_done(struct buf *b)
 	free(b->data);
 	b->data = NULL;
 	b->len = b->room = 0;
+	b->overflown = false;
 }
 
 void buf_clear(struct buf *b)
@@ -61,7 +62,7 @@ char *buf_room(struct buf *b, size_t n)
 
 		if (room < b->len + n + 1)
 			room = b->len + n + 1;
-		if (room > b->max + 1)
+		if (room - 1 > b->max)
 			room = b->max + 1;
 		b->data = xrealloc(b->data, room);
 		b->room = room;

@@ -82,26 +82,69 @@ static bool zone(const char *s, int *ret_minutes)
 		return false;
 	s++;
 	h = digits(&s, 2);
-	if (h < 0 || !literal(&s, ':'))
+	if (h < 0 || h > 23 || !literal(&s, ':'))
 		return false;
 	m = digits(&s, 2);
-	if (m < 0 || *s)
+	if (m < 0 || m > 59 || *s)
 		return false;
 	*ret_minutes = (west ? -1 : 1) * (h * 60 + m);
 	return true;
 }
 
-static int64_t fraction_ms(const char **s)
+/* Nothing, or a point and at least one digit; digits beyond milliseconds are dropped. */
+static bool fraction(const char **s, int64_t *ret_ms)
 {
 	int64_t ms = 0, unit = 100;
 
+	*ret_ms = 0;
 	if (!literal(s, '.'))
-		return 0;
+		return true;
+	if (**s < '0' || **s > '9')
+		return false;
 	for (; **s >= '0' && **s <= '9'; (*s)++) {
 		ms += unit * (**s - '0');
 		unit /= 10;
 	}
-	return ms;
+	*ret_ms = ms;
+	return true;
+}
+
+static int days_of(int year, int month)
+{
+	static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+	bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+
+	return days[month - 1] + (month == 2 && leap);
+}
+
+static bool date(const char **s, struct tm *tm)
+{
+	int year = digits(s, 4), month, day;
+
+	if (year < 1970 || !literal(s, '-'))
+		return false;
+	month = digits(s, 2);
+	if (month < 1 || month > 12 || !literal(s, '-'))
+		return false;
+	day = digits(s, 2);
+	if (day < 1 || day > days_of(year, month))
+		return false;
+	tm->tm_year = year - 1900;
+	tm->tm_mon = month - 1;
+	tm->tm_mday = day;
+	return literal(s, 'T') || literal(s, 't');
+}
+
+static bool time_of_day(const char **s, struct tm *tm)
+{
+	tm->tm_hour = digits(s, 2);
+	if (tm->tm_hour < 0 || tm->tm_hour > 23 || !literal(s, ':'))
+		return false;
+	tm->tm_min = digits(s, 2);
+	if (tm->tm_min < 0 || tm->tm_min > 59 || !literal(s, ':'))
+		return false;
+	tm->tm_sec = digits(s, 2);
+	return tm->tm_sec >= 0 && tm->tm_sec <= 60; /* 60: a leap second */
 }
 
 int64_t clock_parse(const char *text)
@@ -110,26 +153,9 @@ int64_t clock_parse(const char *text)
 	int64_t ms;
 	int minutes;
 
-	tm.tm_year = digits(&text, 4) - 1900;
-	if (tm.tm_year < 0 || !literal(&text, '-'))
+	if (!date(&text, &tm) || !time_of_day(&text, &tm) || !fraction(&text, &ms) ||
+	    !zone(text, &minutes))
 		return -1;
-	tm.tm_mon = digits(&text, 2) - 1;
-	if (tm.tm_mon < 0 || !literal(&text, '-'))
-		return -1;
-	tm.tm_mday = digits(&text, 2);
-	if (tm.tm_mday < 1 || (!literal(&text, 'T') && !literal(&text, 't')))
-		return -1;
-	tm.tm_hour = digits(&text, 2);
-	if (tm.tm_hour < 0 || !literal(&text, ':'))
-		return -1;
-	tm.tm_min = digits(&text, 2);
-	if (tm.tm_min < 0 || !literal(&text, ':'))
-		return -1;
-	tm.tm_sec = digits(&text, 2);
-	if (tm.tm_sec < 0)
-		return -1;
-	ms = fraction_ms(&text);
-	if (!zone(text, &minutes))
-		return -1;
-	return ((int64_t)timegm(&tm) - (int64_t)minutes * 60) * 1000 + ms;
+	ms += ((int64_t)timegm(&tm) - (int64_t)minutes * 60) * 1000;
+	return ms < 0 ? -1 : ms;
 }

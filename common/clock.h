@@ -16,7 +16,8 @@ int64_t clock_wall_ms(void);
 enum { CLOCK_TEXT = 32 };
 void clock_text(int64_t wall_ms, char text[CLOCK_TEXT]);
 void clock_text_micro(int64_t wall_ms, char text[CLOCK_TEXT]);
-/* Milliseconds since 1970 of an RFC 3339 text; -1 when it is none. */
+/* Milliseconds since 1970 of an RFC 3339 text; -1 when it is none, or
+ * lies before 1970. */
 int64_t clock_parse(const char *text);
 
 #endif

@@ -19,8 +19,12 @@ char *codec_base64_encode(const void *data, size_t n)
 			v |= in[i + 2];
 		*out++ = alphabet[v >> 18];
 		*out++ = alphabet[v >> 12 & 63];
-		*out++ = have > 1 ? alphabet[v >> 6 & 63] : '=';
-		*out++ = have > 2 ? alphabet[v & 63] : '=';
+		out[0] = out[1] = '=';
+		if (have > 1)
+			out[0] = alphabet[v >> 6 & 63];
+		if (have > 2)
+			out[1] = alphabet[v & 63];
+		out += 2;
 	}
 	*out = '\0';
 	return text;

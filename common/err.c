@@ -5,11 +5,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/utf8.h"
+
+/* Also a character that was cut at the end of the room. */
 static void make_safe(char *s)
 {
-	for (; *s; s++) {
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+	while (*s) {
+		size_t n = utf8_char(s);
+
+		if (!n || (unsigned char)*s < 0x20 || *s == 0x7f) {
 			*s = '?';
+			n = 1;
+		}
+		s += n;
 	}
 }
 
@@ -38,15 +46,17 @@ int err_set(struct err *e, enum err_code code, const char *fmt, ...)
 int err_field(struct err *e, enum err_code code, const char *field, const char *fmt, ...)
 {
 	va_list ap;
-	char text[sizeof(e->message)];
+	char text[sizeof(e->message)], path[sizeof(e->field)];
 
+	/* field may be e's own, and arguments may lie in its message. */
+	(void)snprintf(path, sizeof(path), "%s", field);
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	reset(e, code);
 	memcpy(e->message, text, sizeof(text));
 	make_safe(e->message);
-	(void)snprintf(e->field, sizeof(e->field), "%s", field);
+	memcpy(e->field, path, sizeof(path));
 	make_safe(e->field);
 	return -(int)code;
 }
@@ -96,9 +106,9 @@ int err_wrap(struct err *e, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	make_safe(text);
 	if (snprintf(e->message, sizeof(e->message), "%s: %s", text, old) < 0)
 		e->message[0] = '\0';
+	make_safe(e->message);
 	return -(int)e->code;
 }
 

@@ -150,7 +150,18 @@ struct cursor {
 
 static int unknown(const char *arg, struct err *e)
 {
-	return err_field(e, ERR_INVALID, arg, "unknown flag %s; see --help", arg);
+	char name[64];
+
+	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(arg, "="), arg);
+	return err_field(e, ERR_INVALID, name, "unknown flag %s; see --help", name);
+}
+
+static int no_value(const struct flag *f, struct err *e)
+{
+	char name[64];
+
+	(void)snprintf(name, sizeof(name), "--%s", f->name);
+	return err_field(e, ERR_INVALID, name, "%s needs a value", name);
 }
 
 /* The flag's own value, or the next argument. */
@@ -163,7 +174,7 @@ static int with_value(struct cursor *c, size_t i, const char *value, struct err 
 		value = "true";
 	if (!value) {
 		if (c->at + 1 >= c->argc)
-			return err_field(e, ERR_INVALID, f->name, "--%s needs a value", f->name);
+			return no_value(f, e);
 		value = c->argv[++c->at];
 	}
 	return set(f, value, e);

@@ -7,9 +7,10 @@
  * other. Handlers must not block for long: they hold up every other request of this server. Several
  * servers may live in one process.
  *
- * The request's body is complete when a handler is called. A body over the route's maximum is
- * answered 413 before it is read when Content-Length says so, else as soon as the maximum is
- * passed; memory grows with the bytes that have come, never with the length that a client claims.
+ * The request's body is complete when a handler is called. A body over the route's maximum is 413:
+ * at once when the client asked first (Expect) or claims more than 16 MiB, else once its body has
+ * been read and dropped, because a client that still writes would see a reset instead of the
+ * answer. Memory grows with the bytes that have come, never with the length that a client claims.
  * The sum of all bodies is bounded too: beyond it the answer is 429 with Retry-After, which
  * client-go repeats. An unknown path is 404, a known path with another method 405 with Allow, a
  * POST whose media type is not the route's 415. HEAD is answered wherever GET is.

@@ -11,6 +11,7 @@
 #include "common/buf.h"
 #include "common/json_scan.h"
 #include "common/limits.h"
+#include "common/utf8.h"
 
 /* cJSON has doubles only: an integer beyond this may have been rounded. */
 #define MAX_EXACT 9007199254740992.0
@@ -56,6 +57,18 @@ static void start(void)
 	(void)pthread_once(&once, use_our_allocator);
 }
 
+/* No number of the tree has overflown; its depth has been bounded by the scan. */
+static bool is_finite(const cJSON *c)
+{
+	if (cJSON_IsNumber(c))
+		return isfinite(c->valuedouble);
+	for (c = c->child; c; c = c->next) {
+		if (!is_finite(c))
+			return false;
+	}
+	return true;
+}
+
 int json_parse(const char *text, size_t len, struct json **ret, struct err *e)
 {
 	static const js_node whole[] = { JS_NODE("", -1, 0, 0) };
@@ -81,6 +94,10 @@ int json_parse(const char *text, size_t len, struct json **ret, struct err *e)
 	c = cJSON_ParseWithLength(padded, len + 1);
 	if (!c)
 		return err_set(e, ERR_INVALID, "a value that cannot be represented");
+	if (!is_finite(c)) {
+		cJSON_Delete(c);
+		return err_set(e, ERR_INVALID, "a number that is too large");
+	}
 	*ret = out_mut(c);
 	return 0;
 }
@@ -233,11 +250,17 @@ bool json_number(const struct json *j, double *ret)
 	return true;
 }
 
+/* Not floor(): without optimisation that is a call into libm, which nothing else here needs. */
+static bool is_integer(double d)
+{
+	return d >= -MAX_EXACT && d <= MAX_EXACT && d == (double)(int64_t)d;
+}
+
 bool json_int(const struct json *j, int64_t *ret)
 {
 	double d;
 
-	if (!json_number(j, &d) || !(d >= -MAX_EXACT && d <= MAX_EXACT) || d != floor(d))
+	if (!json_number(j, &d) || !is_integer(d))
 		return false;
 	*ret = (int64_t)d;
 	return true;
@@ -442,6 +465,7 @@ void json_print_str(const char *s, struct buf *to)
 	buf_putc(to, '"');
 	for (; *s; s++) {
 		unsigned char c = (unsigned char)*s;
+		size_t n = utf8_char(s);
 
 		if (c == '"' || c == '\\') {
 			buf_putc(to, '\\');
@@ -454,8 +478,11 @@ void json_print_str(const char *s, struct buf *to)
 			buf_puts(to, "\\r");
 		} else if (c < 0x20 || c == 0x7f) {
 			buf_printf(to, "\\u%04x", c);
+		} else if (n) {
+			buf_add(to, s, n);
+			s += n - 1;
 		} else {
-			buf_putc(to, *s);
+			buf_puts(to, "\xef\xbf\xbd"); /* U+FFFD: no UTF-8 must leave */
 		}
 	}
 	buf_putc(to, '"');
@@ -476,7 +503,7 @@ static void print_fraction(double d, struct buf *to)
 
 static void print_number(double d, struct buf *to)
 {
-	if (d == floor(d) && d >= -MAX_EXACT && d <= MAX_EXACT)
+	if (is_integer(d))
 		buf_printf(to, "%lld", (long long)d);
 	else if (isfinite(d))
 		print_fraction(d, to);

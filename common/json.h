@@ -119,7 +119,7 @@ void json_print(const struct json *j, struct buf *to);
 void json_print_sorted(const struct json *j, struct buf *to); /* members by name, bytewise */
 char *json_text(const struct json *j) must_use;		      /* the caller's */
 char *json_text_sorted(const struct json *j) must_use;
-/* s as a JSON string with quotes. */
+/* s as a JSON string with quotes; bytes that are no UTF-8 become U+FFFD. */
 void json_print_str(const char *s, struct buf *to);
 
 #endif

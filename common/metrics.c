@@ -21,7 +21,9 @@ struct metrics {
 	pthread_mutex_t lock;
 	const struct metric *table;
 	size_t n;
-	struct map **series; /* per row: label text -> struct series */
+	struct family {
+		struct map *series; /* label text -> struct series */
+	} * row;
 	struct {
 		metrics_collector f;
 		void *ctx;
@@ -166,7 +168,7 @@ static char *label_text(const struct metric *row, const char *const *labels)
 static struct series *series_at(struct metrics *m, size_t row, const char *const *labels)
 {
 	cleanup(freep) char *key = label_text(&m->table[row], labels);
-	struct series *s = map_get(m->series[row], key);
+	struct series *s = map_get(m->row[row].series, key);
 
 	if (s)
 		return s;
@@ -174,7 +176,7 @@ static struct series *series_at(struct metrics *m, size_t row, const char *const
 	s->labels = xstrdup(key);
 	if (m->table[row].kind == METRIC_HISTOGRAM)
 		s->buckets = xcalloc(count_buckets(&m->table[row]) + 1, sizeof(*s->buckets));
-	map_put(m->series[row], key, s);
+	map_put(m->row[row].series, key, s);
 	return s;
 }
 
@@ -185,9 +187,9 @@ struct metrics *metrics_new(const struct metric *table, size_t n)
 	(void)pthread_mutex_init(&m->lock, NULL);
 	m->table = table;
 	m->n = n;
-	m->series = xcalloc(n, sizeof(*m->series));
+	m->row = xcalloc(n, sizeof(*m->row));
 	for (size_t i = 0; i < n; i++) {
-		m->series[i] = map_new(series_free);
+		m->row[i].series = map_new(series_free);
 		if (!count_labels(&table[i]))
 			(void)series_at(m, i, NULL);
 	}
@@ -199,8 +201,8 @@ void metrics_free(struct metrics *m)
 	if (!m)
 		return;
 	for (size_t i = 0; i < m->n; i++)
-		map_free(m->series[i]);
-	free(m->series);
+		map_free(m->row[i].series);
+	free(m->row);
 	(void)pthread_mutex_destroy(&m->lock);
 	free(m);
 }
@@ -240,7 +242,7 @@ void metrics_drop(struct metrics *m, size_t row, const char *const *labels)
 	cleanup(freep) char *key = label_text(&m->table[row], labels);
 
 	(void)pthread_mutex_lock(&m->lock);
-	map_del(m->series[row], key);
+	map_del(m->row[row].series, key);
 	(void)pthread_mutex_unlock(&m->lock);
 }
 
@@ -296,10 +298,10 @@ void metrics_text(struct metrics *m, struct buf *to)
 	for (size_t i = 0; i < m->n; i++) {
 		struct writer w = { .to = to, .row = &m->table[i] };
 
-		if (!map_len(m->series[i]))
+		if (!map_len(m->row[i].series))
 			continue;
 		metrics_write_family(to, w.row->name, w.row->kind, w.row->help);
-		map_each(m->series[i], write_series, &w);
+		map_each(m->row[i].series, write_series, &w);
 	}
 	n = m->n_collectors;
 	(void)pthread_mutex_unlock(&m->lock);

@@ -147,7 +147,7 @@ bool syntax_url(const char *s)
 	return true;
 }
 
-/* A letter of a path, or an escape that hides no '/': how many bytes it has, 0: neither. */
+/* A letter of a path (not its end), or an escape that hides no '/': how many bytes it has, 0: neither. */
 static size_t path_letter(const char *s)
 {
 	if (*s == '%') {
@@ -155,7 +155,7 @@ static size_t path_letter(const char *s)
 
 		return is_hex(s[1]) && is_hex(s[2]) && !slash ? 3 : 0;
 	}
-	return is_alnum(*s) || (*s && strchr("/._~!$&()*+,;=:@-", *s)) ? 1 : 0;
+	return is_alnum(*s) || strchr("/._~!$&()*+,;=:@-", *s) ? 1 : 0;
 }
 
 /* What begins behind a '/': nothing at the end of the path, otherwise a segment that stands for itself. */

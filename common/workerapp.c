@@ -8,46 +8,25 @@
 
 /* --- what is wrong with a value's type --- */
 
-static const char *a_kind(enum json_kind kind)
-{
-	switch (kind) {
-	case JSON_BOOL:
-		return "a boolean";
-	case JSON_NUMBER:
-		return "a number";
-	case JSON_STRING:
-		return "a string";
-	case JSON_ARRAY:
-		return "an array";
-	case JSON_OBJECT:
-		return "an object";
-	case JSON_NULL:
-		return "null";
-	case JSON_ABSENT:
-		break;
-	}
-	return "absent";
-}
+static const char *const a_kind[] = {
+	[JSON_ABSENT] = "absent",    [JSON_NULL] = "null",	 [JSON_BOOL] = "a boolean",
+	[JSON_NUMBER] = "a number",  [JSON_STRING] = "a string", [JSON_ARRAY] = "an array",
+	[JSON_OBJECT] = "an object",
+};
 
 static const char *remedy(enum json_kind wanted, enum json_kind found)
 {
-	switch (wanted) {
-	case JSON_BOOL:
-		return "write true or false, without quotes";
-	case JSON_NUMBER:
-		return "write a whole number, without quotes";
-	case JSON_STRING:
-		if (found == JSON_NUMBER || found == JSON_BOOL)
-			return "put it in quotes";
-		return "write one text";
-	case JSON_ARRAY:
-		return "write a list";
-	case JSON_OBJECT:
-	case JSON_NULL:
-	case JSON_ABSENT:
-		break;
-	}
-	return "write names with values, or leave it out";
+	static const char *const remedies[] = {
+		[JSON_BOOL] = "write true or false, without quotes",
+		[JSON_NUMBER] = "write a whole number, without quotes",
+		[JSON_STRING] = "write one text",
+		[JSON_ARRAY] = "write a list",
+		[JSON_OBJECT] = "write names with values, or leave it out",
+	};
+
+	if (wanted == JSON_STRING && (found == JSON_NUMBER || found == JSON_BOOL))
+		return "put it in quotes";
+	return remedies[wanted];
 }
 
 /* Absent and null are the same. Otherwise j has the wanted kind, or there is one fault more. */
@@ -63,7 +42,7 @@ static bool is_kind(const struct json *j, enum json_kind wanted, const char *pat
 		return true;
 	text = json_text(j);
 	fault_add(faults, "wrong-type", path, text, "must be %s, is %s; %s",
-		  wanted == JSON_NUMBER ? "an integer" : a_kind(wanted), a_kind(found),
+		  wanted == JSON_NUMBER ? "an integer" : a_kind[wanted], a_kind[found],
 		  remedy(wanted, found));
 	return false;
 }
@@ -354,7 +333,7 @@ int workerapp_parse(struct json *doc, struct faults *faults, struct workerapp **
 
 	if (json_kind(doc) != JSON_OBJECT)
 		return err_set(e, ERR_INVALID, "a WorkerApp is an object, this is %s",
-			       a_kind(json_kind(doc)));
+			       a_kind[json_kind(doc)]);
 	if (!kind || !str_eq(kind, "WorkerApp"))
 		return err_field(e, ERR_INVALID, "kind", "is %s, not WorkerApp",
 				 fault_value(&shown, kind));

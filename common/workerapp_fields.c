@@ -199,7 +199,7 @@ const char *workerapp_near_miss(const char *word, const char *const *candidates)
 		size_t d = m <= NEAR_TEXT ? distance(word, n, *candidates, m) : SIZE_MAX;
 
 		/* A third of the letters may be wrong. */
-		if (d < best_distance && 3 * d <= least(n, m)) {
+		if (d < best_distance && 3 * d <= (n > m ? n : m)) {
 			best = *candidates;
 			best_distance = d;
 		}

@@ -42,13 +42,15 @@ void workerapp_rules_change(const struct judge *j, const struct workerapp *old);
 /* A soft fact, cut to LIMIT_WARNING at a character's border; one that is there already is not added again. */
 void judge_warn(const struct judge *j, const char *fmt, ...) printf_like(2, 3);
 /*
- * The version from which the boolean at this offset of struct celld_facts holds, in text: "v0.3.0"; "a later version" when
- * no version of the table has it.
+ * From which version on the boolean at this offset of struct celld_facts holds, in words: "v0.3.0 or later"; "a version
+ * that has it" when no version of the table does.
  */
 void judge_since(const struct judge *j, size_t fact, char text[VERSION_TEXT]);
 /* A fault unless s is absent or the name of a Kubernetes object; what: "Secret". */
 void judge_object_name(const struct judge *j, const char *path, const char *s, const char *what);
 /* A fault unless min <= v <= max. */
 void judge_range(const struct judge *j, const char *path, int64_t v, int64_t min, int64_t max);
+/* A fault unless a list or a map has at most max elements. */
+void judge_length(const struct judge *j, const char *path, size_t n, size_t max);
 
 #endif

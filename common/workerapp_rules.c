@@ -27,8 +27,8 @@ void judge_warn(const struct judge *j, const char *fmt, ...)
 	n = strlen(text);
 	if (n > LIMIT_WARNING)
 		n = LIMIT_WARNING;
-	while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
-		n--;
+	while (((unsigned char)text[n] & 0xc0) == 0x80)
+		n--; /* never below the field's name */
 	text[n] = '\0';
 	strlist_add_once(j->warnings, text);
 }
@@ -39,11 +39,13 @@ void judge_since(const struct judge *j, size_t fact, char text[VERSION_TEXT])
 		const struct celld_facts *f = &j->table->facts[i];
 
 		if (*(const bool *)((const char *)f + fact)) {
-			version_text(f->range.since, text);
+			(void)snprintf(text, VERSION_TEXT, "v%d.%d.%d or later",
+				       f->range.since.major, f->range.since.minor,
+				       f->range.since.patch);
 			return;
 		}
 	}
-	(void)snprintf(text, VERSION_TEXT, "a later version");
+	(void)snprintf(text, VERSION_TEXT, "a version that has it");
 }
 
 void judge_object_name(const struct judge *j, const char *path, const char *s, const char *what)
@@ -67,6 +69,17 @@ void judge_range(const struct judge *j, const char *path, int64_t v, int64_t min
 	(void)snprintf(text, sizeof(text), "%" PRId64, v);
 	fault_add(j->faults, "number-range", path, text,
 		  "%s is out of range; write a number from %" PRId64 " to %" PRId64, text, min,
+		  max);
+}
+
+void judge_length(const struct judge *j, const char *path, size_t n, size_t max)
+{
+	char text[24];
+
+	if (n <= max)
+		return;
+	(void)snprintf(text, sizeof(text), "%zu", n);
+	fault_add(j->faults, "list-length", path, text, "%s are too many; write at most %zu", text,
 		  max);
 }
 

@@ -16,8 +16,7 @@ static void needs(const struct judge *j, const char *rule, bool has, size_t fact
 	judge_since(j, fact, since);
 	version_text(j->version, version);
 	fault_add(j->faults, rule, "spec.bucket.name", version,
-		  "celld %s knows no %s; write celld %s or later, or %s", version, what, since,
-		  instead);
+		  "celld %s knows no %s; write celld %s, or %s", version, what, since, instead);
 }
 
 static void needs_version(const struct judge *j)
@@ -79,16 +78,14 @@ static void bucket_name(const struct judge *j)
 	if (!is_container(container))
 		fault_add(j->faults, "bucket-container", "spec.bucket.name", s,
 			  "%s is no container name; write 3 to 63 lower-case letters, digits, dots "
-			  "and "
-			  "dashes after the ://",
+			  "and dashes after the ://",
 			  fault_value(&shown, container));
 	rest = s + strlen("s3://");
 	slash = strchr(rest, '/');
 	if (strlen(s) > 1024 || (slash && !is_prefix(slash + 1)))
 		fault_add(j->faults, "bucket-prefix", "spec.bucket.name", s,
 			  "%s has no legal prefix; write segments of letters, digits, dots, dashes "
-			  "and "
-			  "underscores with one / between them, and no two dots in a row",
+			  "and underscores with one / between them, and no two dots in a row",
 			  fault_value(&shown, s));
 	needs_version(j);
 }
@@ -105,11 +102,10 @@ static void endpoint(const struct judge *j)
 			  "celld takes an endpoint for s3:// only; leave it out, or write an s3:// "
 			  "name");
 	if (!syntax_url(b->endpoint) || strlen(b->endpoint) > 2048)
-		fault_add(
-			j->faults, "endpoint-syntax", "spec.bucket.endpoint", b->endpoint,
-			"%s is no URL of a store; write https://HOST or https://HOST:PORT, without "
-			"user, password, query or fragment",
-			fault_value(&shown, b->endpoint));
+		fault_add(j->faults, "endpoint-syntax", "spec.bucket.endpoint", b->endpoint,
+			  "%s is no URL of a store; write https://HOST or https://HOST:PORT, "
+			  "without user, password, query or fragment",
+			  fault_value(&shown, b->endpoint));
 	else if (str_starts(b->endpoint, "http://") && !b->allow_http)
 		fault_add(j->faults, "endpoint-http", "spec.bucket.endpoint", b->endpoint,
 			  "%s is not encrypted; write an https:// URL, or allowHTTP: true if the "
@@ -152,9 +148,8 @@ static void region(const struct judge *j)
 		judge_warn(j, "spec.bucket.region: plays no part with gs:// and az://");
 	if (b->credentials.iam_role && b->scheme == SCHEME_S3 &&
 	    (!b->region || str_eq(b->region, "auto")))
-		judge_warn(j,
-			   "spec.bucket.region: iamRole needs the real region, because AWS's token "
-			   "service has no `auto`");
+		judge_warn(j, "spec.bucket.region: iamRole needs the real region, because AWS's "
+			      "token service has no `auto`");
 }
 
 /* --- credentials --- */
@@ -166,34 +161,19 @@ struct credential {
 	const char *form;
 };
 
-static const char *scheme_text(enum bucket_scheme scheme)
-{
-	switch (scheme) {
-	case SCHEME_S3:
-		return "s3://";
-	case SCHEME_GS:
-		return "gs://";
-	case SCHEME_AZ:
-		return "az://";
-	case SCHEME_NONE:
-		break;
-	}
-	return "any";
-}
+static const char *const scheme_text[] = {
+	[SCHEME_NONE] = "any",
+	[SCHEME_S3] = "s3://",
+	[SCHEME_GS] = "gs://",
+	[SCHEME_AZ] = "az://",
+};
 
-static const char *other_credential(enum bucket_scheme scheme)
-{
-	switch (scheme) {
-	case SCHEME_GS:
-		return "gcpServiceAccount or secretRef";
-	case SCHEME_AZ:
-		return "azureClientID or secretRef";
-	case SCHEME_S3:
-	case SCHEME_NONE:
-		break;
-	}
-	return "iamRole or secretRef";
-}
+static const char *const other_credential[] = {
+	[SCHEME_NONE] = "secretRef",
+	[SCHEME_S3] = "iamRole or secretRef",
+	[SCHEME_GS] = "gcpServiceAccount or secretRef",
+	[SCHEME_AZ] = "azureClientID or secretRef",
+};
 
 static void credential(const struct judge *j, const struct credential *c)
 {
@@ -209,9 +189,9 @@ static void credential(const struct judge *j, const struct credential *c)
 			  fault_value(&shown, c->value), c->form);
 	if (c->scheme == SCHEME_NONE || scheme == SCHEME_NONE || c->scheme == scheme)
 		return;
-	both = xasprintf("%s %s", c->value, scheme_text(scheme));
+	both = xasprintf("%s %s", c->value, scheme_text[scheme]);
 	fault_add(j->faults, "credential-scheme", path, both, "is for %s only; write %s for %s",
-		  scheme_text(c->scheme), other_credential(scheme), scheme_text(scheme));
+		  scheme_text[c->scheme], other_credential[scheme], scheme_text[scheme]);
 }
 
 static void credentials(const struct judge *j)
@@ -246,10 +226,8 @@ static void credentials(const struct judge *j)
 			  n);
 	if (n == 0 && !j->app->store_ref && j->app->bucket.scheme == SCHEME_S3 && j->facts &&
 	    !j->facts->pod_identity)
-		judge_warn(
-			j,
-			"spec.bucket.credentialsFrom: this celld does not read EKS Pod Identity; "
-			"write iamRole or secretRef");
+		judge_warn(j, "spec.bucket.credentialsFrom: this celld does not read EKS Pod "
+			      "Identity; write iamRole or secretRef");
 }
 
 /* With a store, bucket carries a name and nothing else. */

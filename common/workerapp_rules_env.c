@@ -27,7 +27,7 @@ static bool speaks_of(const struct celld_name *row, const char *name)
 {
 	size_t len = strlen(row->name);
 
-	if (len && row->name[len - 1] == '*')
+	if (str_ends(row->name, "*"))
 		return strncmp(name, row->name, len - 1) == 0;
 	return str_eq(name, row->name);
 }
@@ -96,8 +96,7 @@ static void env_version(const struct judge *j, const struct wa_env *env, const c
 		values = xasprintf("%s %s", env->name, version);
 		fault_add(j->faults, "env-too-new", path, values,
 			  "celld %s, which the fleet may run, does not know %s; add it once every "
-			  "pod "
-			  "runs %s or later",
+			  "pod runs %s or later",
 			  version, env->name, first);
 	}
 }
@@ -111,8 +110,7 @@ static void env_source(const struct judge *j, const struct wa_env *env, const ch
 		fault_add(j->faults, "env-source", at, env->name,
 			  value ? "%s has two values; write value or secretKeyRef, not both"
 				: "%s has no value, and celld takes an empty one for a mistake; "
-				  "write "
-				  "value or secretKeyRef",
+				  "write value or secretKeyRef",
 			  env->name);
 		return;
 	}
@@ -149,8 +147,7 @@ static void env_entry(const struct judge *j, size_t i)
 	if (!env->name || !is_setting(env->name)) {
 		fault_add(j->faults, "env-name", path, env->name ? env->name : "",
 			  "%s is no setting of celld; write a name that begins with CELLD_ or "
-			  "OTEL_, or "
-			  "RUST_LOG, in capitals",
+			  "OTEL_, or RUST_LOG, in capitals",
 			  fault_value(&shown, env->name));
 		return;
 	}
@@ -160,8 +157,7 @@ static void env_entry(const struct judge *j, size_t i)
 	if (is_owned(j->table, env->name))
 		fault_add(j->faults, "env-owned", path, env->name,
 			  "the operator sets %s itself; leave it out, and write the field of spec "
-			  "that "
-			  "governs it, if there is one",
+			  "that governs it, if there is one",
 			  env->name);
 	else if (j->has_version)
 		env_version(j, env, path);
@@ -192,8 +188,7 @@ static void vars(const struct judge *j)
 	version_text(j->version, version);
 	fault_add(j->faults, "vars-version", "spec.vars.secretRef", version,
 		  "celld %s takes no variables from outside; move them to the vars of the "
-		  "deployment's "
-		  "Wrangler configuration, and leave vars out",
+		  "deployment's Wrangler configuration, and leave vars out",
 		  version);
 }
 
@@ -206,8 +201,8 @@ static void forwarded(const struct judge *j)
 	version_text(j->version, version);
 	judge_since(j, offsetof(struct celld_facts, forwarded_headers), since);
 	fault_add(j->faults, "forwarded-version", "spec.trustForwardedHeaders", version,
-		  "celld %s does not read forwarded headers; write celld %s or later, or false",
-		  version, since);
+		  "celld %s does not read forwarded headers; write celld %s, or false", version,
+		  since);
 }
 
 /* --- telemetry --- */
@@ -237,8 +232,7 @@ static void telemetry_version(const struct judge *j)
 	version_text(j->version, version);
 	judge_since(j, offsetof(struct celld_facts, telemetry), since);
 	fault_add(j->faults, "telemetry-version", "spec.telemetry", version,
-		  "celld %s has no telemetry; write celld %s or later, or enabled: false", version,
-		  since);
+		  "celld %s has no telemetry; write celld %s, or enabled: false", version, since);
 }
 
 static void telemetry(const struct judge *j)
@@ -250,11 +244,10 @@ static void telemetry(const struct judge *j)
 	struct fault_value shown;
 
 	if (url && (!syntax_url(url) || strlen(url) > 2048))
-		fault_add(
-			j->faults, "telemetry-endpoint", "spec.telemetry.otlpEndpoint", url,
-			"%s is no URL of a collector; write http://HOST:PORT or https://HOST:PORT, "
-			"without user, password, query or fragment",
-			fault_value(&shown, url));
+		fault_add(j->faults, "telemetry-endpoint", "spec.telemetry.otlpEndpoint", url,
+			  "%s is no URL of a collector; write http://HOST:PORT or "
+			  "https://HOST:PORT, without user, password, query or fragment",
+			  fault_value(&shown, url));
 	if (!is_retention(retention))
 		fault_add(j->faults, "telemetry-retention", "spec.telemetry.retention", retention,
 			  "%s is no retention; write days such as 30d, or none",

@@ -38,17 +38,15 @@ static void name(const struct judge *j)
 	}
 	n = strlen(s);
 	if (n > NAME_MAX_LEN)
-		fault_add(
-			j->faults, "name-length", "metadata.name", s,
-			"has %zu characters, and the names of pods and the labels of revisions are "
-			"built from it; write at most 46",
-			n);
+		fault_add(j->faults, "name-length", "metadata.name", s,
+			  "has %zu characters, and the names of pods and the labels of revisions "
+			  "are built from it; write at most 46",
+			  n);
 	if (!syntax_dns_label(s) && n <= 63)
-		fault_add(
-			j->faults, "name-syntax", "metadata.name", s,
-			"%s cannot name a Service; begin with a letter and write only a-z, 0-9 and "
-			"dashes, and no dash at the end",
-			fault_value(&shown, s));
+		fault_add(j->faults, "name-syntax", "metadata.name", s,
+			  "%s cannot name a Service; begin with a letter and write only a-z, 0-9 "
+			  "and dashes, and no dash at the end",
+			  fault_value(&shown, s));
 }
 
 static void hostnames(const struct judge *j)
@@ -75,8 +73,7 @@ static void hostnames(const struct judge *j)
 			fault_add(j->faults, "hostname-syntax", path, l->v[i],
 				  "%s cannot be routed; write a lower-case DNS name such as "
 				  "chat.example.com or *.example.com, without scheme, port or "
-				  "final dot, "
-				  "no IP address",
+				  "final dot, no IP address",
 				  fault_value(&shown, l->v[i]));
 	}
 }
@@ -92,18 +89,16 @@ static void app_version(const struct judge *j)
 			j->faults, "app-version-required", "spec.appVersion", "",
 			"there is none; write the Version ID that `celld deploy` prints, or auto");
 	else if (!syntax_word(s, 1, 128, "._-"))
-		fault_add(
-			j->faults, "app-version-syntax", "spec.appVersion", s,
-			"%s is no Version ID; write what `celld deploy` prints (1 to 128 letters, "
-			"digits, dots, underscores and dashes), or auto",
-			fault_value(&shown, s));
+		fault_add(j->faults, "app-version-syntax", "spec.appVersion", s,
+			  "%s is no Version ID; write what `celld deploy` prints (1 to 128 "
+			  "letters, digits, dots, underscores and dashes), or auto",
+			  fault_value(&shown, s));
 	if (app->app_version_auto && !app->tracking_secret && !app->bucket.credentials.secret_ref &&
 	    !app->store_ref)
 		fault_add(j->faults, "tracking-secret-required", "spec.deployTrackingSecretRef",
 			  "auto",
 			  "appVersion auto needs a Secret to read the bucket with; write one here "
-			  "(or "
-			  "bucket.credentialsFrom.secretRef or storeRef), or pin appVersion");
+			  "(or bucket.credentialsFrom.secretRef or storeRef), or pin appVersion");
 	judge_object_name(j, "spec.deployTrackingSecretRef", app->tracking_secret, "Secret");
 }
 
@@ -115,11 +110,9 @@ static void deployment_policy(const struct judge *j)
 		return;
 	judge_since(j, offsetof(struct celld_facts, state_deployment), since);
 	version_text(j->version, version);
-	fault_add(
-		j->faults, "in-place-version", "spec.deploymentPolicy", version,
-		"celld %s takes a deployment up only when it starts; write Restart, or celld %s or "
-		"later",
-		version, since);
+	fault_add(j->faults, "in-place-version", "spec.deploymentPolicy", version,
+		  "celld %s takes a deployment up only when it starts; write Restart, or celld %s",
+		  version, since);
 }
 
 /* The tag or "" in text; an image with a digest moves nowhere. */
@@ -133,9 +126,8 @@ static void warn_of_tag(const struct judge *j, const struct image *image)
 			   "than celld.version says",
 			   image->tag_len > 24 ? 24 : (int)image->tag_len, image->tag);
 	else
-		judge_warn(j,
-			   "spec.celld.image: no tag is the tag latest, which moves; write one or "
-			   "a digest");
+		judge_warn(j, "spec.celld.image: no tag is the tag latest, which moves; write one "
+			      "or a digest");
 }
 
 static void image(const struct judge *j)
@@ -154,8 +146,7 @@ static void image(const struct judge *j)
 	if (!image_parse(app->image, &image) || strlen(app->image) > 512) {
 		fault_add(j->faults, "image-syntax", "spec.celld.image", app->image,
 			  "%s is no image reference; write REGISTRY/NAME:TAG or "
-			  "REGISTRY/NAME@sha256: "
-			  "and 64 hexadecimal digits",
+			  "REGISTRY/NAME@sha256: and 64 hexadecimal digits",
 			  fault_value(&shown, app->image));
 		return;
 	}
@@ -167,11 +158,11 @@ static void image(const struct judge *j)
 	if (conflict) {
 		cleanup(freep) char *both = xasprintf("%s %s", app->image, app->celld_version);
 
-		fault_add(
-			j->faults, "image-version-conflict", "spec.celld.version", both,
-			"%s is another version than the tag of %s says; write the tag's, or leave "
-			"version out",
-			fault_value(&shown, app->celld_version), fault_value(&shown2, app->image));
+		fault_add(j->faults, "image-version-conflict", "spec.celld.version", both,
+			  "%s is another version than the tag of %s says; write the tag's, or "
+			  "leave version out",
+			  fault_value(&shown, app->celld_version),
+			  fault_value(&shown2, app->image));
 	}
 	warn_of_tag(j, &image);
 }
@@ -191,9 +182,7 @@ static void celld(const struct judge *j)
 	if (s && !str_eq(s, text))
 		fault_add(j->faults, "celld-version-syntax", "spec.celld.version", s,
 			  "%s is no version; write vX.Y.Z, such as v0.6.2", fault_value(&shown, s));
-	if (app->pull_secrets.n > PULL_SECRETS)
-		fault_add(j->faults, "pull-secrets-count", "spec.celld.imagePullSecrets", "",
-			  "%zu Secrets are too many; write at most 16", app->pull_secrets.n);
+	judge_length(j, "spec.celld.imagePullSecrets", app->pull_secrets.n, PULL_SECRETS);
 	for (size_t i = 0; i < app->pull_secrets.n && i < PULL_SECRETS; i++) {
 		cleanup(freep) char *path = xasprintf("spec.celld.imagePullSecrets[%zu].name", i);
 
@@ -227,9 +216,8 @@ static void gateways(const struct judge *j)
 		gateway_part(j, g, i, "namespace", "Namespace");
 		gateway_part(j, g, i, "sectionName", "listener");
 	}
-	if (json_len(j->app->ingress.gateway_refs) > GATEWAYS)
-		fault_add(j->faults, "gateways-count", "spec.ingress.gatewayRefs", "",
-			  "there are too many; write at most 32");
+	judge_length(j, "spec.ingress.gatewayRefs", json_len(j->app->ingress.gateway_refs),
+		     GATEWAYS);
 }
 
 static void ingress(const struct judge *j)
@@ -242,15 +230,13 @@ static void ingress(const struct judge *j)
 	if (!syntax_path(app->ingress.path))
 		fault_add(j->faults, "ingress-path", "spec.ingress.path", app->ingress.path,
 			  "%s is no path that every route takes; begin with /, and write no empty, "
-			  ". or "
-			  ".. segments, query, fragment or spaces",
+			  ". or .. segments, query, fragment or spaces",
 			  fault_value(&shown, app->ingress.path));
 	if (json_len(app->ingress.gateway_refs) > 0 && app->ingress.ingress_class)
-		fault_add(
-			j->faults, "ingress-one-way", "spec.ingress.ingressClass",
-			app->ingress.ingress_class,
-			"gatewayRefs and ingressClass are two ways to route one app; write one of "
-			"them");
+		fault_add(j->faults, "ingress-one-way", "spec.ingress.ingressClass",
+			  app->ingress.ingress_class,
+			  "gatewayRefs and ingressClass are two ways to route one app; write one "
+			  "of them");
 	gateways(j);
 	judge_object_name(j, "spec.ingress.ingressClass", app->ingress.ingress_class,
 			  "IngressClass");

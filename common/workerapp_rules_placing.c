@@ -43,8 +43,7 @@ static void map(const struct judge *j, const struct json *m, const char *at, boo
 {
 	size_t i = 0;
 
-	if (json_len(m) > MAP_MAX)
-		fault_add(j->faults, "map-count", at, "", "there are too many; write at most 64");
+	judge_length(j, at, json_len(m), MAP_MAX);
 	for (const struct json *c = json_first(m); c && i < MAP_MAX; c = json_next(c), i++) {
 		const char *key = json_name(c), *value = json_str(c);
 		cleanup(freep) char *path = xasprintf("%s[%.128s]", at, key);
@@ -126,9 +125,7 @@ static void scheduling(const struct judge *j)
 	map(j, j->app->scheduling.node_selector, "spec.scheduling.nodeSelector", true, NULL);
 	judge_object_name(j, "spec.scheduling.priorityClassName", j->app->scheduling.priority_class,
 			  "PriorityClass");
-	if (json_len(l) > TOLERATIONS)
-		fault_add(j->faults, "tolerations-count", "spec.scheduling.tolerations", "",
-			  "there are too many; write at most 64");
+	judge_length(j, "spec.scheduling.tolerations", json_len(l), TOLERATIONS);
 	for (const struct json *c = json_first(l); c && i < TOLERATIONS; c = json_next(c), i++) {
 		cleanup(freep) char *path = xasprintf("spec.scheduling.tolerations[%zu]", i);
 
@@ -151,6 +148,7 @@ static void cidr(const struct judge *j, const struct json *c, const char *at)
 			  "%s is no range of addresses; write one such as 10.0.0.0/8 or "
 			  "2001:db8::/64",
 			  fault_value(&shown, s));
+	judge_length(j, at, json_len(except), EXCEPTIONS);
 	for (const struct json *x = json_first(except); x && i < EXCEPTIONS;
 	     x = json_next(x), i++) {
 		s = json_str(x) ? json_str(x) : "";
@@ -186,9 +184,7 @@ static void peers(const struct judge *j, const struct json *l, const char *at, s
 {
 	size_t i = 0;
 
-	if (json_len(l) > max)
-		fault_add(j->faults, "peers-count", at, "", "there are too many; write at most %zu",
-			  max);
+	judge_length(j, at, json_len(l), max);
 	for (const struct json *c = json_first(l); c && i < max; c = json_next(c), i++) {
 		cleanup(freep) char *path = xasprintf("%s[%zu]", at, i);
 
@@ -216,30 +212,35 @@ static void port(const struct judge *j, const struct json *p, const char *at)
 			  "endPort ends a range; write port too, as a number that is not greater");
 }
 
+static void egress_rule(const struct judge *j, const struct json *rule, const char *at)
+{
+	cleanup(freep) char *to = xasprintf("%s.to", at), *ports = xasprintf("%s.ports", at);
+	const struct json *l = json_get(rule, "ports");
+	size_t i = 0;
+
+	peers(j, json_get(rule, "to"), to, RULES);
+	judge_length(j, ports, json_len(l), PORTS);
+	for (const struct json *c = json_first(l); c && i < PORTS; c = json_next(c), i++) {
+		cleanup(freep) char *path = xasprintf("%s[%zu]", ports, i);
+
+		port(j, c, path);
+	}
+}
+
 static void egress(const struct judge *j)
 {
 	const struct json *l = j->app->network_policy.egress_extra;
-	size_t i = 0, k;
+	size_t i = 0;
 
-	if (json_len(l) > RULES)
-		fault_add(j->faults, "egress-count", "spec.networkPolicy.egress.extra", "",
-			  "there are too many; write at most 16");
+	judge_length(j, "spec.networkPolicy.egress.extra", json_len(l), RULES);
 	for (const struct json *c = json_first(l); c && i < RULES; c = json_next(c), i++) {
-		cleanup(freep) char *to = xasprintf("spec.networkPolicy.egress.extra[%zu].to", i);
-		const struct json *p = json_first(json_get(c, "ports"));
+		cleanup(freep) char *path = xasprintf("spec.networkPolicy.egress.extra[%zu]", i);
 
-		peers(j, json_get(c, "to"), to, RULES);
-		for (k = 0; p && k < PORTS; p = json_next(p), k++) {
-			cleanup(freep) char *at =
-				xasprintf("spec.networkPolicy.egress.extra[%zu].ports[%zu]", i, k);
-
-			port(j, p, at);
-		}
+		egress_rule(j, c, path);
 	}
 	if (json_len(l) > 0 && !j->app->network_policy.egress)
-		judge_warn(
-			j,
-			"spec.networkPolicy.egress.extra: plays no part unless egress is enabled");
+		judge_warn(j, "spec.networkPolicy.egress.extra: plays no part unless egress is "
+			      "enabled");
 }
 
 void workerapp_rules_placing(const struct judge *j)

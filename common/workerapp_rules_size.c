@@ -49,32 +49,28 @@ static void durability(const struct judge *j)
 	if (j->facts && !j->facts->durability) {
 		judge_since(j, offsetof(struct celld_facts, durability), since);
 		version_text(j->version, text);
-		fault_add(
-			j->faults, "durability-version", "spec.durability", text,
-			"celld %s has no fleet durability; write celld %s or later, or durability "
-			"bucket",
-			text, since);
+		fault_add(j->faults, "durability-version", "spec.durability", text,
+			  "celld %s has no fleet durability; write celld %s, or durability bucket",
+			  text, since);
 	}
 	if (!app->storage.set)
 		fault_add(j->faults, "durability-storage", "spec.storage", "fleet",
 			  "fleet durability keeps acknowledged writes on the pods' disks, and "
-			  "there is "
-			  "no storage; write storage.sizeGi, or durability bucket");
+			  "there is no storage; write storage.sizeGi, or durability bucket");
 	if (app->replicas < FLEET_PODS) {
 		(void)snprintf(text, sizeof(text), "%" PRId64, app->replicas);
-		fault_add(
-			j->faults, "durability-replicas", "spec.replicas", text,
-			"fleet durability needs 3 pods to hold a write, and this is %s; write 3 or "
-			"more, or durability bucket",
-			text);
+		fault_add(j->faults, "durability-replicas", "spec.replicas", text,
+			  "fleet durability needs 3 pods to hold a write, and this is %s; write 3 "
+			  "or more, or durability bucket",
+			  text);
 	}
 	if (app->autoscaling.enabled && app->autoscaling.min < FLEET_PODS) {
 		(void)snprintf(text, sizeof(text), "%" PRId64, app->autoscaling.min);
-		fault_add(
-			j->faults, "durability-min-replicas", "spec.autoscaling.minReplicas", text,
-			"fleet durability needs 3 pods at every moment, and this is %s; write 3 or "
-			"more, or durability bucket",
-			text);
+		fault_add(j->faults, "durability-min-replicas", "spec.autoscaling.minReplicas",
+			  text,
+			  "fleet durability needs 3 pods at every moment, and this is %s; write 3 "
+			  "or more, or durability bucket",
+			  text);
 	}
 }
 
@@ -101,9 +97,8 @@ static void autoscaling(const struct judge *j)
 			  "; write a smaller minReplicas or a greater maxReplicas",
 			  min, max);
 	else if (app->replicas < min || app->replicas > max)
-		judge_warn(j,
-			   "spec.replicas: outside of minReplicas and maxReplicas; KEDA brings the "
-			   "fleet to its own bounds at once");
+		judge_warn(j, "spec.replicas: outside of minReplicas and maxReplicas; KEDA brings "
+			      "the fleet to its own bounds at once");
 }
 
 void workerapp_rules_size(const struct judge *j)
@@ -116,8 +111,6 @@ void workerapp_rules_size(const struct judge *j)
 	durability(j);
 	autoscaling(j);
 	if (app->autoscaling.enabled ? app->autoscaling.min == 1 : app->replicas == 1)
-		judge_warn(
-			j,
-			"spec.replicas: a single pod; each restart and each drain of its node is "
-			"an outage");
+		judge_warn(j, "spec.replicas: a single pod; each restart and each drain of its "
+			      "node is an outage");
 }

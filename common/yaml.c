@@ -8,21 +8,10 @@
 #include "common/json.h"
 #include "common/limits.h"
 #include "common/map.h"
+#include "common/yaml_places.h"
 #include "common/yaml_scalar.h"
 
 enum { MAX_MERGES = 256 };
-
-/* Where a value stands; its members or elements, in the order of the JSON tree, are a chain. The
- * chain below an alias is that of its anchor. */
-struct place {
-	uint32_t line, col;
-	uint32_t first, next; /* indexes, 0: none */
-};
-
-struct yaml_places {
-	struct place *v; /* v[0] is never used */
-	uint32_t n, room, root;
-};
 
 struct anchor {
 	const struct json *value; /* lent by the document that is being built */
@@ -47,30 +36,18 @@ struct node {
 	unsigned height;
 };
 
-/* A list of places under construction. */
-struct chain {
-	uint32_t first, last;
-};
-
 /* An object under construction. */
 struct object {
 	struct json *value;
 	struct map *names;	  /* name -> a pointer whose value is its line */
 	const struct json *merge; /* of `<<`: an object or a list of objects; kept by the reader */
 	uint32_t merge_first;
-	struct chain chain;
+	struct yaml_chain chain;
 	unsigned height;
 };
 
 static int read_node(struct reader *r, const yaml_event_t *ev, unsigned depth, struct node *ret,
 		     struct err *e);
-
-static void free_places(struct yaml_places *p)
-{
-	free(p->v);
-	free(p);
-}
-define_cleanup(struct yaml_places *, free_places);
 
 static int at(yaml_mark_t mark, enum err_code code, const char *what, const char *name,
 	      struct err *e)
@@ -108,25 +85,9 @@ static int next_event(struct reader *r, yaml_event_t *ev, struct err *e)
 	return yaml_parser_parse(&r->p, ev) ? 0 : parser_error(r, e);
 }
 
-static uint32_t new_place(struct yaml_places *p, yaml_mark_t mark, uint32_t first)
+static uint32_t place_at(struct reader *r, yaml_mark_t mark, uint32_t first)
 {
-	if (p->n >= p->room) {
-		p->room = p->room ? p->room * 2 : 64;
-		p->v = xrealloc(p->v, p->room * sizeof(*p->v));
-	}
-	p->v[p->n] = (struct place){ .line = (uint32_t)mark.line + 1,
-				     .col = (uint32_t)mark.column + 1,
-				     .first = first };
-	return p->n++;
-}
-
-static void append(struct yaml_places *p, struct chain *c, uint32_t place)
-{
-	if (c->last)
-		p->v[c->last].next = place;
-	else
-		c->first = place;
-	c->last = place;
+	return yaml_places_add(r->places, mark.line + 1, mark.column + 1, first);
 }
 
 static int count_nodes(struct reader *r, size_t n, yaml_mark_t mark, struct err *e)
@@ -138,22 +99,6 @@ static int count_nodes(struct reader *r, size_t n, yaml_mark_t mark, struct err 
 }
 
 /* --- scalars -------------------------------------------------------------------------------- */
-
-static int of_scalar(const char *s, const struct yaml_scalar *v, yaml_mark_t mark,
-		     struct json **ret, struct err *e)
-{
-	if (v->kind == JSON_NUMBER && !v->finite)
-		return at(mark, ERR_INVALID, "JSON has no '", s, e);
-	if (v->kind == JSON_NUMBER)
-		*ret = json_new_number(v->number);
-	else if (v->kind == JSON_BOOL)
-		*ret = json_new_bool(v->b);
-	else if (v->kind == JSON_NULL)
-		*ret = json_new_null();
-	else
-		*ret = json_new_str(s);
-	return 0;
-}
 
 /* Whether a value that the tag names may be read from what the text looks like. */
 static bool tag_fits(const char *tag, struct yaml_scalar *v)
@@ -189,12 +134,23 @@ static int resolve(const yaml_event_t *ev, struct yaml_scalar *ret, struct err *
 
 static int read_scalar(const yaml_event_t *ev, struct json **ret, struct err *e)
 {
+	const char *s = (const char *)ev->data.scalar.value;
 	struct yaml_scalar v;
 	int rc = resolve(ev, &v, e);
 
 	if (rc)
 		return rc;
-	return of_scalar((const char *)ev->data.scalar.value, &v, ev->start_mark, ret, e);
+	if (v.kind == JSON_NUMBER && !v.finite)
+		return at(ev->start_mark, ERR_INVALID, "JSON has no '", s, e);
+	if (v.kind == JSON_NUMBER)
+		*ret = json_new_number(v.number);
+	else if (v.kind == JSON_BOOL)
+		*ret = json_new_bool(v.b);
+	else if (v.kind == JSON_NULL)
+		*ret = json_new_null();
+	else
+		*ret = json_new_str(s);
+	return 0;
 }
 
 /* --- anchors -------------------------------------------------------------------------------- */
@@ -261,7 +217,7 @@ static void raise_height(unsigned *height, unsigned below)
 static int read_list(struct reader *r, unsigned depth, struct node *ret, struct err *e)
 {
 	cleanup_json struct json *list = json_new_array();
-	struct chain chain = { 0 };
+	struct yaml_chain chain = { 0 };
 	unsigned height = 1;
 
 	for (;;) {
@@ -276,7 +232,7 @@ static int read_list(struct reader *r, unsigned depth, struct node *ret, struct 
 		if (rc)
 			return rc;
 		json_add(list, n.value);
-		append(r->places, &chain, new_place(r->places, ev.start_mark, n.first));
+		yaml_places_append(r->places, &chain, place_at(r, ev.start_mark, n.first));
 		raise_height(&height, n.height);
 	}
 	*ret = (struct node){ .value = take(list), .first = chain.first, .height = height };
@@ -383,7 +339,7 @@ static void add_member(struct reader *r, struct object *o, const char *name, str
 		       uint32_t place)
 {
 	json_add_member(o->value, name, value);
-	append(r->places, &o->chain, place);
+	yaml_places_append(r->places, &o->chain, place);
 }
 
 /* At the object's end: what `<<` brings and the object, or an earlier source, has not. */
@@ -394,15 +350,14 @@ static void merge(struct reader *r, struct object *o)
 
 	for (size_t i = 0; o->merge && merge_source(r, o, i, &source, &first); i++) {
 		for (const struct json *c = json_first(source); c; c = json_next(c)) {
-			const struct place from = r->places->v[first];
+			const struct yaml_mark from = r->places->v[first];
 			const yaml_mark_t mark = { .line = from.line - 1, .column = from.col - 1 };
 
 			first = from.next;
 			if (map_get(o->names, json_name(c)))
 				continue;
 			map_put(o->names, json_name(c), line_mark(mark));
-			add_member(r, o, json_name(c), json_dup(c),
-				   new_place(r->places, mark, from.first));
+			add_member(r, o, json_name(c), json_dup(c), place_at(r, mark, from.first));
 		}
 	}
 }
@@ -432,7 +387,7 @@ static int read_member(struct reader *r, const yaml_event_t *key, unsigned depth
 	raise_height(&o->height, n.height);
 	if (merges)
 		return take_merge(r, o, &n, key->start_mark, e);
-	add_member(r, o, name, n.value, new_place(r->places, key->start_mark, n.first));
+	add_member(r, o, name, n.value, place_at(r, key->start_mark, n.first));
 	return 0;
 }
 
@@ -512,12 +467,11 @@ static int read_doc(struct reader *r, struct yaml_docs *docs, struct err *e)
 	cleanup(yaml_event_delete) yaml_event_t end = { .type = YAML_NO_EVENT };
 	cleanup_map struct map *anchors = map_new(free);
 	cleanup_json struct json *merges = json_new_array();
-	cleanup(free_places_cleanup) struct yaml_places *places = xcalloc(1, sizeof(*places));
+	cleanup(yaml_places_free_cleanup) struct yaml_places *places = yaml_places_new();
 	cleanup_json struct json *value = NULL;
 	struct node n;
 	int rc;
 
-	places->n = 1;
 	r->anchors = anchors;
 	r->merges = merges;
 	r->places = places;
@@ -527,7 +481,7 @@ static int read_doc(struct reader *r, struct yaml_docs *docs, struct err *e)
 	if (rc)
 		return rc;
 	value = n.value;
-	places->root = new_place(places, ev.start_mark, n.first);
+	places->root = place_at(r, ev.start_mark, n.first);
 	rc = next_event(r, &end, e); /* the document's end */
 	if (rc)
 		return rc;
@@ -560,29 +514,51 @@ static bool looks_like_json(const char *text, size_t len)
 	return len && (*text == '{' || *text == '[');
 }
 
-int yaml_parse(const char *text, size_t len, struct yaml_docs *ret, struct err *e)
+/* What is JSON means what JSON says (YAML folds a line at U+0085); YAML may still know the places.
+ */
+static void prefer_json(struct yaml_docs *docs, struct json *value)
 {
-	struct yaml_docs docs = YAML_DOCS_INIT;
+	if (docs->n == 1 && json_equal(docs->v[0].value, value)) {
+		json_free(value);
+		return;
+	}
+	yaml_docs_done(docs);
+	add_doc(docs, value, 1, NULL);
+}
+
+static int parse_yaml(const char *text, size_t len, struct yaml_docs *docs, struct err *e)
+{
 	struct reader r = { .text = text };
-	struct json *value = NULL;
-	struct err ignored;
 	int rc;
 
-	if (len > LIMIT_MANIFEST_FILE)
-		return err_set(e, ERR_TOO_LARGE, "%zu bytes of YAML", len);
 	if (!yaml_parser_initialize(&r.p))
 		return err_set(e, ERR_NOMEM, "out of memory");
 	yaml_parser_set_encoding(&r.p, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&r.p, (const unsigned char *)text, len);
-	rc = read_stream(&r, &docs, e);
+	rc = read_stream(&r, docs, e);
 	yaml_parser_delete(&r.p);
 	if (rc)
-		yaml_docs_done(&docs);
-	if (rc && looks_like_json(text, len) && !json_parse(text, len, &value, &ignored)) {
-		add_doc(&docs, value, 1, NULL);
+		yaml_docs_done(docs);
+	return rc;
+}
+
+int yaml_parse(const char *text, size_t len, struct yaml_docs *ret, struct err *e)
+{
+	struct yaml_docs docs = YAML_DOCS_INIT;
+	struct json *value = NULL;
+	struct err bad = ERR_INIT, ignored;
+	int rc;
+
+	if (len > LIMIT_MANIFEST_FILE)
+		return err_set(e, ERR_TOO_LARGE, "%zu bytes of YAML", len);
+	rc = parse_yaml(text, len, &docs, &bad);
+	if (looks_like_json(text, len) && !json_parse(text, len, &value, &ignored)) {
+		prefer_json(&docs, value);
 		rc = 0;
 	}
-	if (!rc)
+	if (rc)
+		*e = bad;
+	else
 		*ret = docs;
 	return rc;
 }
@@ -591,7 +567,7 @@ void yaml_doc_done(struct yaml_doc *doc)
 {
 	json_free(doc->value);
 	if (doc->places)
-		free_places(doc->places);
+		yaml_places_free(doc->places);
 	*doc = (struct yaml_doc){ 0 };
 }
 
@@ -619,63 +595,4 @@ int yaml_parse_one(const char *text, size_t len, struct yaml_doc *ret, struct er
 		    : err_set(e, ERR_INVALID, "no document");
 	yaml_docs_done(&docs);
 	return rc;
-}
-
-/* --- places --------------------------------------------------------------------------------- */
-
-/* The next part of a path: "name", ".name" or "[name or index]". False: there is none. */
-static bool next_part(const char **path, const char **ret, size_t *ret_len)
-{
-	const char *s = *path;
-
-	if (*s == '[') {
-		*ret = s + 1;
-		*ret_len = strcspn(s + 1, "]");
-		*path = s + 1 + *ret_len + (s[1 + *ret_len] == ']');
-		return true;
-	}
-	s += *s == '.';
-	*ret = s;
-	*ret_len = strcspn(s, ".[");
-	*path = s + *ret_len;
-	return *ret_len > 0;
-}
-
-static bool part_is(const char *part, size_t len, const struct json *child, size_t index,
-		    bool in_list)
-{
-	char text[24];
-	const char *name = text;
-
-	if (in_list)
-		(void)snprintf(text, sizeof(text), "%zu", index);
-	else
-		name = json_name(child);
-	return strlen(name) == len && !strncmp(name, part, len);
-}
-
-bool yaml_where(const struct yaml_doc *doc, const char *path, struct yaml_place *ret)
-{
-	const struct place *v = doc->places ? doc->places->v : NULL;
-	const struct json *j = doc->value;
-	uint32_t here = v ? doc->places->root : 0;
-	const char *part;
-	size_t len;
-
-	*ret = (struct yaml_place){ .line = v ? v[here].line : 1, .col = v ? v[here].col : 1 };
-	while (next_part(&path, &part, &len)) {
-		bool list = json_kind(j) == JSON_ARRAY;
-		size_t i = 0;
-
-		here = v ? v[here].first : 0;
-		for (j = json_first(j); j && !part_is(part, len, j, i, list); j = json_next(j)) {
-			here = v ? v[here].next : 0;
-			i++;
-		}
-		if (!j)
-			return false;
-		if (v)
-			*ret = (struct yaml_place){ .line = v[here].line, .col = v[here].col };
-	}
-	return true;
 }

@@ -17,8 +17,8 @@
  * Bounds: LIMIT_JSON_DEPTH levels, LIMIT_YAML_NODES nodes with aliases expanded (a "billion laughs"
  * is refused before it is built), LIMIT_MANIFEST_FILE bytes.
  *
- * JSON is accepted: most of it is YAML, and what is not (surrogate pairs, long names) is read by
- * json.h, then without places.
+ * JSON is accepted: a text that begins with '{' or '[' and is one strict JSON value (json.h) is that
+ * value; it has places unless YAML cannot read it (surrogate pairs, long names).
  */
 #ifndef COMMON_YAML_H
 #define COMMON_YAML_H

@@ -3,6 +3,7 @@
 
 #include "common/buf.h"
 #include "common/json.h"
+#include "common/utf8.h"
 #include "common/yaml.h"
 #include "common/yaml_scalar.h"
 
@@ -49,14 +50,20 @@ static bool is_plain(const char *s)
 	return true;
 }
 
-/* Length of the character at s and its code point; s is valid UTF-8. */
-static size_t code_point(const unsigned char *s, uint32_t *ret)
+/* Length of the character at s and its code point; a byte that is no UTF-8 counts as U+FFFD. */
+static size_t code_point(const char *s, uint32_t *ret)
 {
-	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-	uint32_t c = n == 1 ? s[0] : s[0] & (0x7fU >> n);
+	size_t n = utf8_char(s);
+	uint32_t c = (unsigned char)s[0];
 
-	for (size_t i = 1; i < n && s[i]; i++)
-		c = c << 6 | (s[i] & 0x3f);
+	if (!n) {
+		*ret = 0xfffd;
+		return 1;
+	}
+	if (n > 1)
+		c &= 0x7fU >> n;
+	for (size_t i = 1; i < n; i++)
+		c = c << 6 | ((unsigned char)s[i] & 0x3f);
 	*ret = c;
 	return n;
 }
@@ -64,13 +71,12 @@ static size_t code_point(const unsigned char *s, uint32_t *ret)
 /* What YAML takes for a line break or does not allow raw, beyond JSON's control characters. */
 static bool must_escape(uint32_t c)
 {
-	return (c >= 0x7f && c <= 0xa0) || c == 0x2028 || c == 0x2029 || c == 0xfeff ||
-	       c == 0xfffe || c == 0xffff;
+	return (c >= 0x7f && c <= 0xa0) || c == 0xfffd || c == 0x2028 || c == 0x2029 ||
+	       c == 0xfeff || c == 0xfffe || c == 0xffff;
 }
 
-static void print_quoted(const char *text, struct buf *to)
+static void print_quoted(const char *s, struct buf *to)
 {
-	const unsigned char *s = (const unsigned char *)text;
 	uint32_t c;
 	size_t n;
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/kube/client.h"
+#include "common/kube/wire.h"
 #include "common/map.h"
 #include "common/workerapp.h"
 
@@ -113,6 +114,13 @@ static char *compact(enum cache_kind kind, const struct json *object)
 
 		if (who && str_starts(who, "celld-operator"))
 			json_add(json_array_at(meta, "managedFields"), json_dup(m));
+	}
+	/* the items of a list do not say what they are */
+	if (!json_get(copy, "kind")) {
+		cleanup(freep) char *version = wire_api_version(&cache_kinds[kind]);
+
+		json_set_str(copy, "apiVersion", version);
+		json_set_str(copy, "kind", cache_kinds[kind].kind);
 	}
 	return json_text(copy);
 }

@@ -143,15 +143,6 @@ bool compare_owns_more(const struct json *want, const struct json *live, const c
 
 static struct json *owned(const struct json *fields, const struct json *live);
 
-static void own_element(struct json *list, const struct json *field, const struct json *live)
-{
-	const struct json *e = element(live, json_name(field));
-	bool whole = str_starts(json_name(field), "v:");
-
-	if (e)
-		json_add(list, whole ? json_dup(e) : owned(field, e));
-}
-
 /* A leaf has no fields below it, or only ".": then the whole live value is meant. */
 static bool is_leaf(const struct json *fields)
 {
@@ -162,20 +153,36 @@ static bool is_leaf(const struct json *fields)
 	return true;
 }
 
+/* In the order of the live list: another order of env would be another revision. */
+static struct json *owned_elements(const struct json *fields, const struct json *live)
+{
+	struct json *to = json_new_array();
+
+	for (const struct json *e = json_first(live); e; e = json_next(e)) {
+		for (const struct json *f = json_first(fields); f; f = json_next(f)) {
+			if (str_eq(json_name(f), ".") || element(live, json_name(f)) != e)
+				continue;
+			json_add(to, str_starts(json_name(f), "v:") ? json_dup(e) : owned(f, e));
+			break;
+		}
+	}
+	return to;
+}
+
 static struct json *owned(const struct json *fields, const struct json *live)
 {
 	struct json *to;
 
 	if (is_leaf(fields))
 		return json_dup(live);
-	to = json_kind(live) == JSON_ARRAY ? json_new_array() : json_new_object();
+	if (json_kind(live) == JSON_ARRAY)
+		return owned_elements(fields, live);
+	to = json_new_object();
 	for (const struct json *f = json_first(fields); f; f = json_next(f)) {
 		const char *path = json_name(f);
 
 		if (str_starts(path, "f:") && json_get(live, path + 2))
 			json_set(to, path + 2, owned(f, json_get(live, path + 2)));
-		else if (!str_starts(path, "f:") && !str_eq(path, "."))
-			own_element(to, f, live);
 	}
 	return to;
 }

@@ -44,15 +44,9 @@ bool desired_otlp(const struct workerapp *app, const char **ret_endpoint)
 	const char *endpoint = app->telemetry.otlp_endpoint;
 
 	*ret_endpoint = str_empty(endpoint) ? "http://localhost:4318" : endpoint;
-	switch (app->telemetry.sink) {
-	case SINK_OTLP:
-		return true;
-	case SINK_BUCKET:
-		return false;
-	case SINK_DEFAULT:
-		break;
-	}
-	return !str_empty(endpoint);
+	if (app->telemetry.sink == SINK_DEFAULT)
+		return !str_empty(endpoint);
+	return app->telemetry.sink == SINK_OTLP;
 }
 
 void desired_labels(const struct workerapp *app, struct json *labels)
@@ -130,21 +124,15 @@ char *desired_gi(int64_t gi)
 
 static bool stored(const struct json *member)
 {
-	switch (json_kind(member)) {
-	case JSON_ABSENT:
-	case JSON_NULL:
-		return false;
-	case JSON_STRING:
+	enum json_kind kind = json_kind(member);
+
+	if (kind == JSON_STRING)
 		return *json_str(member) != '\0';
-	case JSON_ARRAY:
+	if (kind == JSON_ARRAY)
 		return json_len(member) > 0;
-	case JSON_OBJECT: /* an empty selector selects everything */
+	if (kind == JSON_OBJECT) /* an empty selector selects everything */
 		return json_len(member) > 0 || !str_eq(json_name(member), "matchLabels");
-	case JSON_BOOL:
-	case JSON_NUMBER:
-		break;
-	}
-	return true;
+	return kind != JSON_NULL;
 }
 
 static struct json *canonical_object(const struct json *j)

@@ -80,9 +80,9 @@ static void node(const struct desired_input *in, const struct celld_facts *f, st
 	const struct workerapp *app = in->app;
 	cleanup(freep) char *bucket = desired_bucket(app);
 	cleanup(freep) char *internal = desired_internal_name(app);
-	cleanup(freep) char *advertise = xasprintf(
-		"$(POD_NAME).%s.%s.svc.%s:%d", internal, desired_namespace(app),
-		app->cluster_domain ? app->cluster_domain : "cluster.local", f->internal_port);
+	cleanup(freep) char *advertise =
+		xasprintf("$(POD_NAME).%s.%s.svc.%s:%d", internal, desired_namespace(app),
+			  app->cluster_domain, f->internal_port);
 
 	put_pod_name(env, "POD_NAME");
 	put_pod_name(env, "CELLD_NODE");
@@ -125,22 +125,17 @@ static void storage(const struct desired_input *in, struct json *env)
 	const struct wa_bucket *store = desired_store(in);
 	const char *secret = store->credentials.secret_ref;
 
-	switch (in->app->bucket.scheme) {
-	case SCHEME_NONE:
-	case SCHEME_S3:
-		storage_s3(store, env);
-		break;
-	case SCHEME_GS:
+	if (in->app->bucket.scheme == SCHEME_GS) {
 		put_secret(env, "GOOGLE_SERVICE_ACCOUNT_KEY", secret, "GOOGLE_SERVICE_ACCOUNT_KEY",
 			   NEEDED);
-		break;
-	case SCHEME_AZ:
+	} else if (in->app->bucket.scheme == SCHEME_AZ) {
 		put(env, "AZURE_STORAGE_ACCOUNT_NAME", store->storage_account);
 		put_secret(env, "AZURE_STORAGE_ACCOUNT_KEY", secret, "AZURE_STORAGE_ACCOUNT_KEY",
 			   OPTIONAL);
 		put_secret(env, "AZURE_STORAGE_SAS_TOKEN", secret, "AZURE_STORAGE_SAS_TOKEN",
 			   OPTIONAL);
-		break;
+	} else {
+		storage_s3(store, env);
 	}
 }
 

@@ -6,8 +6,7 @@ enum { CELLD_UID = 10001 };
 static void maps(struct json *to, const struct json *from)
 {
 	for (const struct json *c = json_first(from); c; c = json_next(c))
-		if (json_str(c))
-			json_set_str_always(to, json_name(c), json_str(c));
+		json_set(to, json_name(c), json_dup(c));
 }
 
 static const char *identity(const struct desired_input *in)

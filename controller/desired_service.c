@@ -24,7 +24,7 @@ struct json *desired_service(const struct desired_input *in)
 		json_set(json_get_mutable(object, "metadata"), "annotations",
 			 json_dup(app->service.annotations));
 	spec = json_object_at(object, "spec");
-	json_set_str(spec, "type", app->service.type ? app->service.type : "ClusterIP");
+	json_set_str(spec, "type", app->service.type);
 	json_set(spec, "selector", desired_match_labels(app));
 	json_add(json_array_at(spec, "ports"), port("http", desired_facts(in)->public_port));
 	return object;

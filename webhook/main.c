@@ -230,7 +230,7 @@ static void block_signals(sigset_t *set)
 int main(int argc, char **argv)
 {
 	cleanup(freep) struct celld_table *own = NULL;
-	const struct celld_table *table;
+	const struct celld_table *table = NULL;
 	struct err e = ERR_INIT;
 	sigset_t set;
 	int rest;

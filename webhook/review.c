@@ -67,7 +67,9 @@ struct judgement {
 
 static char type_of(const struct review *r, enum slot s)
 {
-	return r->span[s].len ? r->body[r->span[s].off] : '\0';
+	if (!r->span[s].len)
+		return '\0';
+	return r->body[r->span[s].off];
 }
 
 /* The string at s, cut to room; false: there is none. Only what fits whole equals anything. */
@@ -151,19 +153,22 @@ static const char *read_envelope(struct review *r)
 static int tree_at(const struct review *r, enum slot object, enum slot managed, struct json **ret,
 		   struct err *e)
 {
-	const char *text = r->body + r->span[object].off;
-	size_t len = r->span[object].len, head, tail;
-	cleanup(freep) char *copy = NULL;
+	const char *text = r->body + r->span[object].off, *rest;
+	size_t len = r->span[object].len, head;
+	struct buf copy;
+	int bad;
 
 	if (!r->span[managed].len)
 		return json_parse(text, len, ret, e);
 	head = r->span[managed].off - r->span[object].off;
-	tail = len - head - r->span[managed].len;
-	copy = xmalloc(head + 2 + tail);
-	memcpy(copy, text, head);
-	memcpy(copy + head, "[]", 2);
-	memcpy(copy + head + 2, text + head + r->span[managed].len, tail);
-	return json_parse(copy, head + 2 + tail, ret, e);
+	rest = text + head + r->span[managed].len;
+	buf_init(&copy, len + 2);
+	buf_add(&copy, text, head);
+	buf_puts(&copy, "[]");
+	buf_add(&copy, rest, len - head - r->span[managed].len);
+	bad = json_parse(buf_str(&copy), copy.len, ret, e);
+	buf_done(&copy);
+	return bad;
 }
 
 static bool object_is_there(const struct review *r, enum slot s, const char *name,

@@ -222,7 +222,7 @@ static int read_int(const struct loader *l, const char *path, const struct json 
 static int read_field(const struct loader *l, const char *path, const struct json *j,
 		      const struct field *f, void *base, struct err *e)
 {
-	void *to = (char *)base + f->at;
+	void *to = base ? (char *)base + f->at : NULL; /* the top holds no plain values */
 
 	switch (f->kind) {
 	case KIND_BOOL:

@@ -106,8 +106,8 @@ static int open_bound(const struct httpd_address *a, bool v6)
 
 int listen_open(const char *address, int *ret_fd, int *ret_port, struct err *e)
 {
-	struct httpd_address a;
-	union any got;
+	struct httpd_address a = { .port = 0 };
+	union any got = { .sa.sa_family = AF_UNSPEC };
 	socklen_t len = sizeof(got);
 	int fd, r = httpd_address_read(address, &a, e);
 

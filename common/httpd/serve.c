@@ -232,9 +232,16 @@ static void first_request_came(const struct httpd *h, struct MHD_Connection *c)
 }
 
 /*
- * Headers only. A refused request that has a body is answered here, before the body is read; MHD
- * closes the connection after it, because the body still comes.
+ * A refusal is sent before the body when the client waits for leave to send it, or when reading it
+ * is out of the question; MHD then closes the connection. Otherwise the body is read and dropped
+ * first: a client that is still writing when we close sees a reset in the place of the answer.
  */
+static bool refuse_at_once(struct MHD_Connection *c, const struct request *r)
+{
+	return r->status && (r->declared > DISCARD_MAX || header(c, MHD_HTTP_HEADER_EXPECT));
+}
+
+/* Headers only. */
 static enum MHD_Result begin(struct httpd *h, struct MHD_Connection *c, const char *path,
 			     const char *method, void **request)
 {
@@ -246,9 +253,7 @@ static enum MHD_Result begin(struct httpd *h, struct MHD_Connection *c, const ch
 	*request = r;
 	find_route(h, path, method, r);
 	judge_headers(c, r);
-	if (r->status && (r->declared || header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING)))
-		return send_refusal(h, c, r);
-	return MHD_YES;
+	return refuse_at_once(c, r) ? send_refusal(h, c, r) : MHD_YES;
 }
 
 static enum MHD_Result refuse_later(struct httpd *h, struct request *r, int status)

@@ -89,10 +89,11 @@ struct kube_apply_opts {
 };
 
 /*
- * Server-side apply. object: apiVersion, kind, metadata.name and the fields we own; a
- * metadata.resourceVersion or uid in it is a precondition (409 when it is another one: so is an
- * apply to an object that is gone and has been recreated). name comes from object. ret may be NULL.
- * *ret's resourceVersion equals the one read before when nothing changed.
+ * Server-side apply. object: apiVersion, kind, metadata.name and the fields we own. A
+ * metadata.resourceVersion or uid in it is a precondition, ERR_CONFLICT when it does not hold. Only
+ * the uid keeps an object that is gone from being made anew: the server takes an apply with a
+ * resourceVersion alone as a creation then (seen with 1.36). name comes from object. ret may be
+ * NULL. *ret's resourceVersion equals the one read before when nothing changed.
  */
 int kube_apply(struct kube_client *c, const struct kube_kind *k, const char *ns,
 	       const struct json *object, const struct kube_apply_opts *o, struct json **ret,

@@ -210,19 +210,17 @@ static bool lost(struct lease *l, int r, const struct err *e)
 	return true;
 }
 
-static int64_t pause_ms(const struct lease *l, bool leads)
+/* Until the next turn. What the server asks for holds for a leader too, but not past its deadline. */
+static int64_t pause_ms(const struct lease *l, const struct err *e)
 {
 	int64_t ms = l->o.retry_ms, left;
 
-	if (!leads)
-		return ms + arc4random_uniform((uint32_t)(ms / 5) + 1);
+	if (!l->led)
+		ms += arc4random_uniform((uint32_t)(ms / 5) + 1);
+	if (ms < e->retry_after_ms)
+		ms = e->retry_after_ms;
 	left = atomic_load(&l->deadline_ms) - clock_mono_ms();
-	return left < ms ? left : ms;
-}
-
-static int64_t longer(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
+	return l->led && left < ms ? left : ms;
 }
 
 static int nap(struct lease *l, int64_t ms)
@@ -259,9 +257,7 @@ static void *run(void *lease)
 		}
 		if (r < 0 && l->led && lost(l, r, &e))
 			return NULL;
-		pause = pause_ms(l, l->led);
-		if (r < 0 && !l->led)
-			pause = longer(pause, e.retry_after_ms);
+		pause = pause_ms(l, &e);
 	} while (nap(l, pause) == 0);
 	return NULL;
 }

@@ -55,15 +55,15 @@ static const struct {
 	{ 503, ERR_UNAVAILABLE }, { 504, ERR_TIMEOUT },
 };
 
-/* A resourceVersion that the server has not reached: it was restored, or another one answers. */
-static bool version_too_large(const struct json *status)
+/* Is one of the status' causes this one? */
+static bool has_cause(const struct json *status, const char *member, const char *value)
 {
 	const struct json *c = json_first(json_path(status, "details", "causes", NULL));
 
 	for (; c; c = json_next(c)) {
-		const char *reason = json_get_str(c, "reason");
+		const char *s = json_get_str(c, member);
 
-		if (reason && str_eq(reason, "ResourceVersionTooLarge"))
+		if (s && str_eq(s, value))
 			return true;
 	}
 	return false;
@@ -77,8 +77,12 @@ static enum err_code code_of(int http_status, const struct json *status)
 		return ERR_EXISTS;
 	if (reason && (str_eq(reason, "Expired") || str_eq(reason, "Gone")))
 		return ERR_GONE;
-	if (version_too_large(status))
+	/* A resourceVersion that the server has not reached: it was restored, or another one answers. */
+	if (has_cause(status, "reason", "ResourceVersionTooLarge"))
 		return ERR_GONE;
+	/* An apply that names the uid of an object which was deleted and made again: a race, not a mistake. */
+	if (http_status == 422 && has_cause(status, "field", "metadata.uid"))
+		return ERR_CONFLICT;
 	for (size_t i = 0; i < array_len(codes); i++) {
 		if (codes[i].status == http_status)
 			return codes[i].code;

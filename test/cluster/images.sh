@@ -27,9 +27,9 @@ images() {
 	[ $# = 0 ] || shift
 	while [ "$verb" = add ]; do
 		case ${1-}:$# in
-		--env:[2-9]*) env=$(jq -c --arg e "$2" '. + [$e]' <<< "$env") ;;
-		--uid:[2-9]*) uid=$2 ;;
-		--as:[2-9]*) as=$2 ;;
+		--env:[2-9] | --env:[1-9][0-9]) env=$(jq -c --arg e "$2" '. + [$e]' <<< "$env") ;;
+		--uid:[2-9] | --uid:[1-9][0-9]) uid=$2 ;;
+		--as:[2-9] | --as:[1-9][0-9]) as=$2 ;;
 		*) break ;;
 		esac
 		shift 2

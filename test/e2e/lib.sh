@@ -3,6 +3,8 @@
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 OPERATOR=celld-operator-system
+POINTERS=$root/build/bed-$BED_NAME/pointers
+AUDIT=/tmp/bed-$BED_NAME/audit.log
 passed=0 failed=0
 
 say() { printf '%s\n' "$*"; }
@@ -57,7 +59,7 @@ app() {
 	    image: ghcr.io/denoland/celld:$2
 	    updateStrategy: ${STRATEGY:-Rolling}
 	  replicas: ${REPLICAS:-3}
-	  bucket: {name: "s3://cells/$1"}
+	  bucket: {name: "${BUCKET:-s3://cells/$1}"}
 	  resources: {memoryGi: 1, cpuMillis: 10}
 	${3-}
 	X
@@ -72,5 +74,39 @@ namespace() {
 sim() { # POD FAULT...: scripts a fault of celld-sim
 	local pod=$1
 	shift
-	kubectl -n "$ns" exec "$pod" -c celld -- "$SIM" ctl "$@"
+	kubectl -n "$ns" exec "$pod" -c celld -- celld-sim ctl "$@" > /dev/null || bad "sim $pod $*"
+}
+
+# record NAME: writes every change of the namespace's pods, StatefulSets and WorkerApps to files as JSON lines, until the
+# scenario ends; invariants are judged on them alone.
+record() {
+	RECORD=$root/build/e2e/$scenario.$1.watch
+	rm -f "$RECORD".*
+	for kind in pods statefulsets.apps workerapps.celld-operator.io; do
+		kubectl -n "$ns" get "$kind" --watch --output-watch-events -o json 2> /dev/null |
+			jq -c --unbuffered . > "$RECORD.${kind%%.*}" &
+		recorders+=($!)
+	done
+	trap 'kill "${recorders[@]}" 2> /dev/null' EXIT
+	# the recorders have seen what is there
+	until_ 20 [ -s "$RECORD.statefulsets" ] || bad "recorder $1"
+}
+recorders=()
+# invariants [CHECK...]: what must hold over the whole record (test/e2e/invariants.py)
+invariants() {
+	sleep 1 # the recorders' pipes
+	check "invariants: $*" python3 "$root/test/e2e/invariants.py" "$RECORD" "$@"
+}
+# recorded KIND JQ-FILTER: the filter's output for the objects in the record, in order
+recorded() { jq -r ".object | $2" "$RECORD.$1"; }
+# patch APP JSON: a merge patch of the spec
+patch() { kubectl -n "$ns" patch workerapp "$1" --type merge -p "{\"spec\":$2}"; }
+revision() { kubectl -n "$ns" get statefulset "$1-celld" -o 'jsonpath={.status.updateRevision}'; }
+leader_pod() { kubectl -n $OPERATOR get lease celld-operator-controller -o 'jsonpath={.spec.holderIdentity}' | sed 's/_.*//'; }
+# our_writes SINCE-LINE: write requests of our ServiceAccounts in the audit log after that line, Lease renewals aside
+audit_lines() { wc -l < "$AUDIT"; }
+our_writes() {
+	tail -n "+$(($1 + 1))" "$AUDIT" | jq -r 'select(.user.username | startswith("system:serviceaccount:celld-operator-system:")) |
+		select(.objectRef.resource != "leases") | [.user.username, .verb, .objectRef.resource, .objectRef.subresource // "",
+		.objectRef.namespace // "", .objectRef.name // "", (.responseStatus.code | tostring)] | @tsv'
 }

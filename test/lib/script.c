@@ -203,12 +203,13 @@ static bool respond(struct conn *c, const struct script_step *step)
 	ok = send_chunks(c, step);
 	if (step->end == SCRIPT_HOLD)
 		hold(c);
-	if (step->end == SCRIPT_CUT) {
+	if (step->end == SCRIPT_RESET) {
 		struct linger now = { .l_onoff = 1 };
 
 		(void)setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
-		return false;
 	}
+	if (step->end == SCRIPT_RESET || step->end == SCRIPT_CUT)
+		return false;
 	return ok && conn_write(c, "0\r\n\r\n", 5);
 }
 

@@ -13,7 +13,8 @@ enum script_end {
 	SCRIPT_REPLY,  /* Content-Length and body */
 	SCRIPT_STREAM, /* chunked, then the end */
 	SCRIPT_HOLD, /* chunked, then open until the peer leaves, script_release(), or script_stop() */
-	SCRIPT_CUT,    /* chunked, then the connection is reset without an end */
+	SCRIPT_CUT,    /* chunked, then the connection is closed without an end */
+	SCRIPT_RESET,  /* the same by a reset, which may overtake what was sent */
 	SCRIPT_SILENT, /* not a byte, until the same moments as HOLD */
 };
 

@@ -202,9 +202,10 @@ static void search(struct world *from, unsigned events, int sizes, size_t limit,
 		if (!world_set_full(&s.seen))
 			expand(&s, &w);
 	}
-	print_message("%s: %zu worlds%s, %ld decisions, goal within %d rounds\n", name, s.seen.n,
-		      world_set_full(&s.seen) ? " (the nearest)" : ": all there are",
-		      s.tally.states, longest);
+	print_message(
+		"%s: %zu worlds%s, %ld decisions, at most %d rounds to the goal or a known way\n",
+		name, s.seen.n, world_set_full(&s.seen) ? " (the nearest)" : ": all there are",
+		s.tally.states, longest);
 	world_how = NULL;
 	free(s.todo);
 	world_set_done(&s.seen);

@@ -45,24 +45,9 @@ static void test_pairs(void **state)
 static void test_what_is_no_base64(void **state)
 {
 	static const char *const bad[] = {
-		"Z",
-		"Zg",
-		"Zg=",
-		"Zg===",
-		"=",
-		"====",
-		"Z===",
-		"Zh==",
-		"Zm9=",
-		"Zg==Zg==",
-		"Zm9v\n",
-		"Zm 9v===",
-		"Zm-_",
-		"Zm9vZg=a",
-		"Zm9v Zg=",
-		"\xc3\xa9"
-		"Zg",
-		"Z=g=",
+		"Z",	"Zg",	    "Zg=",	"Zg===",      "=",	"====",
+		"Z===", "Zh==",	    "Zm9=",	"Zg==Zg==",   "Zm9v\n", "Zm 9v===",
+		"Zm-_", "Zm9vZg=a", "Zm9v Zg=", "\xc3\xa9Zw", "Z=g=",
 	};
 
 	(void)state;

@@ -233,7 +233,9 @@ static void users_environment_comes_last_and_sets_nothing_twice(void **state)
 	struct app_fixture f = app_fixture_with(
 		"spec.env",
 		"[{'name':'RUST_LOG','value':'debug'},{'name':'OTEL_SERVICE_NAME','value':'web'},"
-		"{'name':'CELLD_LOG_FLUSH_MS','value':''},{'name':'CELLD_BUCKET','value':'s3://"
+		"{'name':'CELLD_LOG_FLUSH_MS','value':''},{'value':'nameless'},"
+		"{'name':'CELLD_TOKIO_THREADS','secretKeyRef':{'name':'otel','key':''}},{'name':'"
+		"CELLD_BUCKET','value':'s3://"
 		"other'},"
 		"{'name':'OTEL_EXPORTER_OTLP_HEADERS','secretKeyRef':{'name':'otel','key':'h'}}]");
 
@@ -253,6 +255,11 @@ static void secrets_are_those_that_pods_use(void **state)
 
 	(void)state;
 	f = app_fixture_with("spec.deployTrackingSecretRef", "'read'");
+	none = desired_secrets(&f.in);
+	app_fixture_is(none, "{}");
+	app_fixture_done(&f);
+	f = app_fixture_with("spec.vars", "{'secretRef':'vars'}"); /* no file since 0.5 */
+	json_free(take(none));
 	none = desired_secrets(&f.in);
 	app_fixture_is(none, "{}");
 	app_fixture_done(&f);

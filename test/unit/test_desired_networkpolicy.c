@@ -74,6 +74,8 @@ static void egress_reaches_the_bucket(void **state)
 	egress_ports_are(S3("https://[fd00::12]"), PORT("443"));
 	egress_ports_are(S3("https://[fd00::12]:9001"), PORT("9001"));
 	egress_ports_are(S3("https://a.example:99999"), PORT("443"));
+	egress_ports_are(S3("https://a.example:999999"), PORT("443"));
+	egress_ports_are(S3("http://a.example:9-1"), PORT("80"));
 	egress_ports_are(S3("a"), PORT("443"));
 	egress_ports_are("{'name':'s3://cells/a','endpoint':'https://a.example:9000',"
 			 "'credentialsFrom':{'iamRole':'arn:r'}}",

@@ -142,6 +142,11 @@ static void vars_are_a_file_of_their_own(void **state)
 		       "'items':[{'key':'vars.env','path':'vars.env'}]}}");
 	app_fixture_is(json_item(json_get(celld(template), "volumeMounts"), 2),
 		       "{'name':'vars','mountPath':'/etc/celld','readOnly':true}");
+	f.in.version = (struct version){ 0, 6, 2 };
+	json_free(take(template));
+	template = desired_pod_template(&f.in);
+	assert_int_equal(json_len(json_get(pod(template), "volumes")), 2);
+	assert_int_equal(json_len(json_get(celld(template), "volumeMounts")), 2);
 	app_fixture_done(&f);
 }
 

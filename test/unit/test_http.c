@@ -167,12 +167,15 @@ static void test_failures(void **state)
 	static const struct script_step steps[] = {
 		{ .want = "GET /silent", .end = SCRIPT_SILENT },
 		{ .want = "GET /cut", .body = "half", .end = SCRIPT_CUT },
+		{ .want = "GET /reset", .body = "half", .end = SCRIPT_RESET },
 	};
 	struct one o;
 	struct http_request r = { .url = "http://127.0.0.1:1/", .plain_ok = true };
 
 	(void)state;
-	one_start(&o, steps, 2, NULL);
+	one_start(&o, steps, 3, NULL);
+	one_do(&o, (struct http_request){ .plain_ok = true }, "/reset");
+	assert_true(o.result == -ERR_UNAVAILABLE || o.result == -ERR_PROTOCOL);
 	one_do(&o, (struct http_request){ .plain_ok = true, .timeout_ms = 50 }, "/silent");
 	assert_int_equal(o.result, -ERR_TIMEOUT);
 	one_do(&o, (struct http_request){ .plain_ok = true }, "/cut");

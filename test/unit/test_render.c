@@ -13,7 +13,9 @@
 #include "common/strlist.h"
 
 /* Runs from the top of the tree, as every test does. */
-static const char golden[] = "test/golden";
+static const char golden[] = "test/golden/render";
+
+#define QUICKSTART "test/golden/render/quickstart/in.yaml"
 
 struct output {
 	char *out, *err;
@@ -37,7 +39,7 @@ static struct output run_list(const struct strlist *args)
 	assert_non_null(out);
 	assert_non_null(err);
 	memcpy(argv, args->v, args->n * sizeof(char *));
-	o.status = render_run((int)args->n, argv, out, err);
+	o.status = render_run((int)args->n, argv, stdin, out, err);
 	assert_int_equal(fclose(out), 0);
 	assert_int_equal(fclose(err), 0);
 	return o;
@@ -176,6 +178,40 @@ static void a_refused_app_is_named_with_its_fields(void **state)
 	output_done(&o);
 }
 
+static void a_nameless_app_is_refused(void **state)
+{
+	struct output o = run_on("apiVersion: celld-operator.io/v1alpha1\nkind: WorkerApp\n",
+				 "metadata: []\nspec: {}\n", "");
+
+	(void)state;
+	assert_int_equal(o.status, 1);
+	assert_string_equal(o.out, "");
+	output_done(&o);
+}
+
+static void an_app_without_name_or_of_another_shape_is_no_app(void **state)
+{
+	struct output o = run_on("apiVersion: celld-operator.io/v1alpha1\nkind: WorkerApp\n",
+				 "spec: 7\n", "");
+
+	(void)state;
+	assert_int_equal(o.status, 1);
+	assert_string_equal(o.out, "");
+	assert_true(o.err_len > 0);
+	output_done(&o);
+}
+
+static void files_may_follow_the_flags(void **state)
+{
+	struct output o = run("-n x " QUICKSTART " test/golden/render/env/in.yaml");
+
+	(void)state;
+	assert_int_equal(o.status, 0);
+	assert_non_null(strstr(o.out, "name: chat-celld\n"));
+	assert_non_null(strstr(o.out, "name: shop-celld\n"));
+	output_done(&o);
+}
+
 /* One bad app does not hide the others. */
 static void every_app_of_the_input_is_rendered(void **state)
 {
@@ -213,15 +249,12 @@ static void bad_usage_is_one_line_and_status_2(void **state)
 	assert_int_equal(o.status, 2);
 	assert_string_equal(o.err, "kubectl-celld render: no WorkerApp is in the input\n");
 	output_done(&o);
-	usage_is("", "--filename is missing");
+	usage_is("", "no file; write -f FILE");
 	usage_is("--nonsense", "unknown flag --nonsense");
 	usage_is("-f /nowhere/x.yaml", "/nowhere/x.yaml: No such file or directory");
-	usage_is("-f /dev/null x", "render takes no argument");
-	usage_is("-f test/golden/quickstart/in.yaml --compat-table /nowhere/t.yaml",
-		 "/nowhere/t.yaml: No such file or directory");
+	usage_is("-f " QUICKSTART " --compat-table /nowhere/t.yaml", "/nowhere/t.yaml");
 	usage_is("-f GNUmakefile", "GNUmakefile: line ");
-	usage_is("-f test/golden/quickstart/in.yaml --compat-table test/golden/quickstart/in.yaml",
-		 "in.yaml:");
+	usage_is("-f " QUICKSTART " --compat-table " QUICKSTART, "in.yaml");
 	usage_is("-f test", "test: Is a directory");
 	o = run("--help");
 	assert_int_equal(o.status, 0);
@@ -235,6 +268,9 @@ int main(void)
 		cmocka_unit_test(every_golden_case_is_rendered_byte_for_byte),
 		cmocka_unit_test(a_store_is_found_in_the_same_input),
 		cmocka_unit_test(a_refused_app_is_named_with_its_fields),
+		cmocka_unit_test(a_nameless_app_is_refused),
+		cmocka_unit_test(an_app_without_name_or_of_another_shape_is_no_app),
+		cmocka_unit_test(files_may_follow_the_flags),
 		cmocka_unit_test(every_app_of_the_input_is_rendered),
 		cmocka_unit_test(bad_usage_is_one_line_and_status_2),
 	};

@@ -122,9 +122,18 @@ static void test_endpoint(void **state)
 		  "leave "
 		  "it out, or write an s3:// name" },
 	};
+	static char text[2200];
+	char said[400];
+	const struct rules_case longest = { text, "" }, longer = { text, said };
 
 	(void)state;
 	rules_check(rows, array_len(rows));
+	(void)snprintf(text, sizeof(text), "spec: {bucket: {endpoint: 'https://a/%02038d'}}", 0);
+	rules_check(&longest, 1); /* 2048 */
+	(void)snprintf(text, sizeof(text), "spec: {bucket: {endpoint: 'https://a/%02039d'}}", 0);
+	(void)snprintf(said, sizeof(said),
+		       "endpoint-syntax spec.bucket.endpoint: \"https://a/%078d...\"%s", 0, URL);
+	rules_check(&longer, 1);
 }
 
 static void test_account_and_region(void **state)
@@ -226,6 +235,12 @@ static void test_credentials(void **state)
 		  "credential-scheme spec.bucket.credentialsFrom.gcpServiceAccount: is for gs:// "
 		  "only; "
 		  "write iamRole or secretRef for s3://" },
+		/* Which one is right cannot be told of a bucket without a scheme. */
+		{ "spec: {bucket: {name: cells/x, credentialsFrom: {secretRef: null, "
+		  "azureClientID: "
+		  "11111111-2222-3333-4444-555555555555}}}",
+		  "bucket-scheme spec.bucket.name: \"cells/x\" does not tell the kind of storage; "
+		  "begin with s3://, gs:// or az://" },
 		/* None: the platform's own. */
 		{ "spec: {bucket: {credentialsFrom: null}}", "" },
 		{ "spec: {" V("0.3.0") ", bucket: {credentialsFrom: {}}}", "" },

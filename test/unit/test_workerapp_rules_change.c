@@ -38,6 +38,10 @@ static void test_where_cells_are(void **state)
 		{ "", "spec: {bucket: {name: gs://cells/apps/chat, region: null}}", IMMUTABLE },
 		/* A name that was never there did not change. */
 		{ "spec: {bucket: {name: null}}", "", "" },
+		{ "", "spec: {bucket: {name: null}}",
+		  "bucket-required spec.bucket.name: there is none; write the bucket and a prefix "
+		  "of "
+		  "the app's own, such as s3://cells/apps/chat" },
 		{ "spec: {bucket: {name: az://cells/x, region: null, storageAccount: one1}}",
 		  "spec: {bucket: {name: az://cells/x, region: null, storageAccount: two2}}",
 		  ACCOUNT },
@@ -169,7 +173,13 @@ static void test_versions(void **state)
 		  "of v0.3, so writes that v0.3 acknowledged could be lost; no update strategy "
 		  "makes "
 		  "this safe: stay on v0.3.0 or go to a later version" },
+		/* The way up warns of nothing that the way down would. */
+		{ "spec: {" V("0.6.0") "}", "spec: {" V("0.6.1") "}", "" },
 		/* What cannot be read may be anything. */
+		{ "spec: {celld: {image: null}}", "spec: {" V("0.6.2") "}",
+		  "celld-recreate spec.celld.image: celld of unknown version to v0.6.2 cannot "
+		  "roll: what "
+		  "runs now cannot be told, so old and new must not meet" GOING },
 		{ "spec: {celld: {image: 'celld:x'}}", "spec: {" V("0.6.2") "}",
 		  "celld-recreate spec.celld.image: celld of unknown version to v0.6.2 cannot "
 		  "roll: what "

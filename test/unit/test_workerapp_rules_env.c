@@ -31,6 +31,8 @@ static void test_env_names(void **state)
 		{ "spec: {env: [{name: 'CELLD_A-B', value: x}]}",
 		  "env-name spec.env[0].name: \"CELLD_A-B\"" SETTING },
 		{ "spec: {env: [{value: x}]}", "env-name spec.env[0].name: nothing" SETTING },
+		{ "spec: {env: [{value: x}, {name: RUST_LOG, value: b}]}",
+		  "env-name spec.env[0].name: nothing" SETTING },
 		{ "spec: {env: [{name: RUST_LOG, value: a}, {name: RUST_LOG, value: b}]}",
 		  "env-twice spec.env[1].name: RUST_LOG is there twice; leave one out" },
 		{ "spec: {env: [{name: CELLD_TTL_MS, value: '1'}]}",
@@ -42,13 +44,17 @@ static void test_env_names(void **state)
 		  "itself; "
 		  "leave it out, and write the field of spec that governs it, if there is one" },
 	};
-	char text[400];
-	const struct rules_case longest = { text, "" };
+	char text[400], said[400];
+	const struct rules_case longest = { text, "" }, longer = { text, said };
 
 	(void)state;
 	rules_check(rows, array_len(rows));
 	(void)snprintf(text, sizeof(text), "spec: {env: [{name: CELLD_%0122d, value: x}]}", 0);
 	rules_check(&longest, 1); /* 128 */
+	(void)snprintf(text, sizeof(text), "spec: {env: [{name: CELLD_%0123d, value: x}]}", 0);
+	(void)snprintf(said, sizeof(said), "env-name spec.env[0].name: \"CELLD_%082d...\"%s", 0,
+		       SETTING);
+	rules_check(&longer, 1);
 }
 
 static void test_env_versions(void **state)
@@ -205,6 +211,17 @@ static void test_telemetry(void **state)
 		  "telemetry-retention spec.telemetry.retention: \"3w\" is no retention; write "
 		  "days "
 		  "such as 30d, or none" },
+		{ "spec: {telemetry: {retention: '1!0d'}}",
+		  "telemetry-retention spec.telemetry.retention: \"1!0d\" is no retention; write "
+		  "days "
+		  "such as 30d, or none" },
+		{ "spec: {telemetry: {retention: d}}",
+		  "telemetry-retention spec.telemetry.retention: \"d\" is no retention; write days "
+		  "such as 30d, or none" },
+		{ "spec: {telemetry: {retention: 12345678d}}",
+		  "telemetry-retention spec.telemetry.retention: \"12345678d\" is no retention; "
+		  "write "
+		  "days such as 30d, or none" },
 		{ "spec: {telemetry: {retention: 1x0d}}",
 		  "telemetry-retention spec.telemetry.retention: \"1x0d\" is no retention; write "
 		  "days "
@@ -233,8 +250,18 @@ static void test_telemetry(void **state)
 		  "" },
 	};
 
+	static char text[2200];
+	char said[400];
+	const struct rules_case longer = { text, said };
+
 	(void)state;
 	rules_check(rows, array_len(rows));
+	(void)snprintf(text, sizeof(text), "spec: {telemetry: {otlpEndpoint: 'https://a/%02039d'}}",
+		       0);
+	(void)snprintf(said, sizeof(said),
+		       "telemetry-endpoint spec.telemetry.otlpEndpoint: \"https://a/%078d...\"%s",
+		       0, COLLECTOR);
+	rules_check(&longer, 1);
 }
 
 int main(void)

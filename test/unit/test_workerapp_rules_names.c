@@ -10,6 +10,8 @@
 
 #define V(version) "celld: {image: 'ghcr.io/denoland/celld:v" version "'}"
 
+#define L64 "a23456789a23456789a23456789a23456789a23456789a23456789a234567891"
+
 static void test_name(void **state)
 {
 	static const struct rules_case rows[] = {
@@ -32,6 +34,10 @@ static void test_name(void **state)
 		  "and "
 		  "write only a-z, 0-9 and dashes, and no dash at the end" },
 		{ "metadata: {name: a--b}", "" },
+		/* Too long for any label: one fault is enough. */
+		{ "metadata: {name: " L64 "}", "name-length metadata.name: has 64 characters, and "
+					       "the names of pods and the labels "
+					       "of revisions are built from it; write at most 46" },
 		{ "metadata: {name: x}", "" },
 		{ "metadata: {name: null}", "name-required metadata.name: there is no name; write "
 					    "one of at most 46 characters" },
@@ -167,6 +173,18 @@ static void test_image(void **state)
 		  "warning: spec.celld.image: tag stable may move; a node can pull another celld "
 		  "than "
 		  "celld.version says" },
+		{ "spec: {celld: {image: 'celld:a-tag-of-twenty-five-char', version: v0.6.2}}",
+		  "warning: spec.celld.image: tag a-tag-of-twenty-five-cha may move; a node can "
+		  "pull "
+		  "another celld than celld.version says" },
+		/* Without a version nothing is said that needs one. */
+		{ "spec: {deploymentPolicy: InPlace, trustForwardedHeaders: true, vars: "
+		  "{secretRef: "
+		  "v}, telemetry: {}, durability: fleet, storage: {sizeGi: 1}, celld: {image: "
+		  "'celld@sha256:" HEX64 "'}, bucket: {credentialsFrom: {secretRef: ''}}}",
+		  "image-version spec.celld.image: \"celld@sha256:" HEX64
+		  "\" does not tell its celld version; write a tag such as v0.6.2, or "
+		  "celld.version" },
 		{ "spec: {celld: {image: 'celld:v0.6.2', version: v0.6.1}}",
 		  "image-version-conflict spec.celld.version: \"v0.6.1\" is another version than "
 		  "the "
@@ -192,13 +210,22 @@ static void test_image(void **state)
 		  "e}, {name: f}, {name: g}, {name: h}, {name: i}, {name: j}, {name: k}, {name: "
 		  "l}, "
 		  "{name: m}, {name: n0}, {name: o}, {name: p}, {name: q}]}}",
-		  "pull-secrets-count spec.celld.imagePullSecrets: 17 Secrets are too many; write "
-		  "at "
-		  "most 16" },
+		  "list-length spec.celld.imagePullSecrets: 17 are too many; write at most 16" },
 	};
+
+	char text[700], said[700];
+	const struct rules_case longest = { text, "" }, longer = { text, said };
 
 	(void)state;
 	rules_check(rows, array_len(rows));
+	(void)snprintf(text, sizeof(text), "spec: {celld: {image: '%0505d:v0.6.2'}}", 0);
+	rules_check(&longest, 1); /* 512 */
+	(void)snprintf(text, sizeof(text), "spec: {celld: {image: '%0506d:v0.6.2'}}", 0);
+	(void)snprintf(said, sizeof(said),
+		       "image-syntax spec.celld.image: \"%088d...\" is no image reference; write "
+		       "REGISTRY/NAME:TAG or REGISTRY/NAME@sha256: and 64 hexadecimal digits",
+		       0);
+	rules_check(&longer, 1);
 }
 
 #define ROUTED "hostnames: [a.example.com], "
@@ -248,7 +275,7 @@ static void test_ingress(void **state)
 		  "{name: a}, {name: a}, {name: a}, {name: a}, {name: a}, {name: a}, {name: a}, "
 		  "{name: a}, {name: a}, {name: a}, {name: a}, {name: a}, {name: a}, {name: a}, "
 		  "{name: a}, {name: a}, {name: a}, {name: a}, {name: a}]}}",
-		  "gateways-count spec.ingress.gatewayRefs: there are too many; write at most 32" },
+		  "list-length spec.ingress.gatewayRefs: 33 are too many; write at most 32" },
 	};
 
 	(void)state;

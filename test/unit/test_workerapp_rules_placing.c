@@ -68,7 +68,7 @@ static void test_maps(void **state)
 	(void)snprintf(text + n, sizeof(text) - n, "}}");
 	rules_check(&row, 1);
 	(void)snprintf(text + n, sizeof(text) - n, "b: x}}");
-	row.said = "map-count spec.podAnnotations: there are too many; write at most 64";
+	row.said = "list-length spec.podAnnotations: 65 are too many; write at most 64";
 	rules_check(&row, 1);
 }
 
@@ -113,9 +113,9 @@ static void test_scheduling(void **state)
 	};
 	char text[4096];
 	size_t n = (size_t)snprintf(text, sizeof(text), "spec: {scheduling: {tolerations: [");
-	struct rules_case row = { text,
-				  "tolerations-count spec.scheduling.tolerations: there are too "
-				  "many; write at most 64" };
+	struct rules_case row = {
+		text, "list-length spec.scheduling.tolerations: 65 are too many; write at most 64"
+	};
 
 	(void)state;
 	rules_check(rows, array_len(rows));
@@ -130,6 +130,10 @@ static void test_scheduling(void **state)
 	"namespaceSelector or one of them"
 #define FROM  "spec.networkPolicy.publicFrom"
 #define EXTRA "spec.networkPolicy.egress.extra"
+
+#define C4 "10.1.0.0/16, 10.1.0.0/16, 10.1.0.0/16, 10.1.0.0/16, "
+#define P8                                                                                         \
+	"{port: 1}, {port: 1}, {port: 1}, {port: 1}, {port: 1}, {port: 1}, {port: 1}, {port: 1}, "
 
 static void test_network_policy(void **state)
 {
@@ -202,14 +206,27 @@ static void test_network_policy(void **state)
 		{ "spec: {networkPolicy: {egress: {enabled: true, extra: [{}, {}, {}, {}, {}, {}, "
 		  "{}, "
 		  "{}, {}, {}, {}, {}, {}, {}, {}, {}, {}]}}}",
-		  "egress-count " EXTRA ": there are too many; write at most 16" },
+		  "list-length " EXTRA ": 17 are too many; write at most 16" },
 		{ "spec: {networkPolicy: {egress: {enabled: true, extra: [{to: [{podSelector: {}}, "
 		  "{podSelector: {}}, {podSelector: {}}, {podSelector: {}}, {podSelector: {}}, "
 		  "{podSelector: {}}, {podSelector: {}}, {podSelector: {}}, {podSelector: {}}, "
 		  "{podSelector: {}}, {podSelector: {}}, {podSelector: {}}, {podSelector: {}}, "
 		  "{podSelector: {}}, {podSelector: {}}, {podSelector: {}}, {podSelector: "
 		  "{}}]}]}}}",
-		  "peers-count " EXTRA "[0].to: there are too many; write at most 16" },
+		  "list-length " EXTRA "[0].to: 17 are too many; write at most 16" },
+		{ "spec: {networkPolicy: {publicFrom: [{namespaceSelector: {}}]}}", "" },
+		{ "spec: {networkPolicy: {egress: {enabled: true, extra: [{ports: [{port: 9, "
+		  "endPort: "
+		  "65536}]}]}}}",
+		  "port-range " EXTRA
+		  "[0].ports[0]: endPort ends a range; write port too, as a number "
+		  "that is not greater" },
+		{ "spec: {networkPolicy: {publicFrom: [{ipBlock: {cidr: 10.0.0.0/8, except: [" C4 C4
+			  C4 C4 "10.1.0.0/16]}}]}}",
+		  "list-length " FROM "[0].ipBlock: 17 are too many; write at most 16" },
+		{ "spec: {networkPolicy: {egress: {enabled: true, extra: [{ports: [" P8 P8 P8 P8
+		  "{port: 1}]}]}}}",
+		  "list-length " EXTRA "[0].ports: 33 are too many; write at most 32" },
 	};
 
 	(void)state;

@@ -51,6 +51,9 @@ static void test_storage(void **state)
 	static const struct rules_case rows[] = {
 		{ "spec: {storage: {sizeGi: 1, storageClassName: fast}}", "" },
 		{ "spec: {storage: null}", "" },
+		{ "spec: {storage: {sizeGi: ~}}", "storage-size-required spec.storage.sizeGi: "
+						  "there is no size for the claims; write "
+						  "one in GiB, or leave storage out" },
 		{ "spec: {storage: {}}", "storage-size-required spec.storage.sizeGi: there is no "
 					 "size for the claims; write "
 					 "one in GiB, or leave storage out" },

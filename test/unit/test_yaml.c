@@ -190,6 +190,8 @@ static void test_streams(void **state)
 		  "{\"a\":[1,2.5,null,true,\"é/\"]}\n" },
 		{ "{\n\t\"a\": 1\n}\n", "{\"a\":1}\n" },
 		{ "[\"\\ud83d\\ude00\"]", "[\"😀\"]\n" },
+		/* JSON's meaning, where YAML would fold a line. */
+		{ "{\"a\":\"x\xc2\x85y\"}", "{\"a\":\"x\xc2\x85y\"}\n" },
 	};
 
 	(void)state;
