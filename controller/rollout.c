@@ -38,15 +38,6 @@ static int pods_left(const struct rollout_obs *o)
 	return n;
 }
 
-static bool any_ready(const struct rollout_obs *o)
-{
-	for (int i = 0; i < o->n_pods; i++) {
-		if (o->pods[i].exists && !o->pods[i].terminating && o->pods[i].ready)
-			return true;
-	}
-	return false;
-}
-
 /* Why pod i is not a member in service; NOTHING: it is one. */
 static enum rollout_reason lacking(const struct rollout_pod *p)
 {
@@ -71,13 +62,49 @@ static enum rollout_reason released_lacks(const struct rollout_pod *p)
 	return why;
 }
 
-/* Whether the wanted template is what a pod that is not Ready waits for: then it must not hold it
- * back. */
-static bool forgiven(const struct rollout_pod *p, bool some_ready)
+/* What gate 1 knows of the fleet as a whole. */
+struct fleet_view {
+	bool some_ready; /* any pod is in service */
+	bool current_works; /* one of them runs the current revision, which is not the update revision */
+	int target;	    /* the pod that the next write takes down */
+};
+
+static struct fleet_view view_of(const struct rollout_obs *o, int size, int partition)
 {
-	if (!some_ready || rollout_curable(p->fault))
+	struct fleet_view v = { .target = size < o->replicas ? size : partition - 1 };
+
+	for (int i = 0; i < o->n_pods; i++) {
+		const struct rollout_pod *p = &o->pods[i];
+
+		if (lacking(p) != ROLLOUT_NOTHING)
+			continue;
+		v.some_ready = true;
+		if (!p->updated && !p->superseded)
+			v.current_works = true;
+	}
+	return v;
+}
+
+/*
+ * Whether a newer template is what pod i, which is not Ready, waits for: then it must not hold it back. A pod without a
+ * fault may just be starting, and is waited for; it is given up when it is the very pod that will be replaced now, or
+ * after long enough that its revision passes for broken: an abandoned one, or one that no pod is Ready on.
+ */
+static bool forgiven(const struct rollout_obs *o, int i, const struct fleet_view *v)
+{
+	const struct rollout_pod *p = &o->pods[i];
+
+	if (!v->some_ready)
 		return true;
-	return p->exists && !p->terminating && p->superseded;
+	if (p->exists && p->updated)
+		return false; /* it has the newer template already, and does not come up on it */
+	if (rollout_curable(p->fault))
+		return true;
+	if (p->fault != ROLLOUT_FAULT_NONE || !p->exists || p->terminating)
+		return false;
+	if (p->superseded && i == v->target)
+		return true;
+	return o->quiet >= ROLLOUT_PATIENCE_MS && (p->superseded || !v->current_works);
 }
 
 /*
@@ -87,7 +114,7 @@ static bool forgiven(const struct rollout_pod *p, bool some_ready)
 static bool members_hold(const struct rollout_obs *o, int size, int partition,
 			 struct rollout_decision *d)
 {
-	bool some_ready = any_ready(o);
+	const struct fleet_view view = view_of(o, size, partition);
 
 	for (int i = o->n_pods - 1; i >= 0; i--) {
 		const struct rollout_pod *p = &o->pods[i];
@@ -98,7 +125,7 @@ static bool members_hold(const struct rollout_obs *o, int size, int partition,
 		else if (i >= partition)
 			why = released_lacks(p);
 		else
-			why = forgiven(p, some_ready) ? ROLLOUT_NOTHING : lacking(p);
+			why = forgiven(o, i, &view) ? ROLLOUT_NOTHING : lacking(p);
 		if (why != ROLLOUT_NOTHING) {
 			wait_for(d, why, i, 0);
 			d->fault = p->fault;
@@ -156,8 +183,10 @@ static bool gates_hold(const struct rollout_obs *o, int size, int partition, boo
 	return false;
 }
 
-/* No pod may exist for a whole lease lifetime before others start; then the wanted template starts
- * at `size`. */
+/*
+ * No pod may exist for a whole lease lifetime before others start. The wanted template comes first, while nothing runs:
+ * then it becomes the current revision, and no pod that is lost later comes back on the old one.
+ */
 static void start_when_empty(const struct rollout_obs *o, int size, struct rollout_decision *d)
 {
 	int left = pods_left(o);
@@ -168,6 +197,12 @@ static void start_when_empty(const struct rollout_obs *o, int size, struct rollo
 	} else if (o->empty < o->hold) {
 		wait_for(d, ROLLOUT_LEASE_HOLD, -1, 0);
 		d->requeue = o->hold - o->empty;
+	} else if (o->template_due) {
+		wait_for(d, ROLLOUT_CONTROLLER, -1, 0);
+		write(d, ROLLOUT_WRITE_RENEW, 0, 0);
+		d->remember = o->remembered;
+	} else if (!o->settled) {
+		wait_for(d, ROLLOUT_REVISION, -1, 0);
 	} else {
 		wait_for(d, ROLLOUT_STARTING, -1, 0);
 		write(d, ROLLOUT_WRITE_START, size, 0);

@@ -11,14 +11,21 @@
  * anything. A change is applied with partition = replicas (frozen); then one ordinal after the
  * other is released, highest first, each behind two gates: (1) every released ordinal is available
  * on the update revision and every other one is Ready, unless its fault is one that the new
- * template can cure or no pod of the fleet is Ready at all; (2) a fresh sweep of every pod's /state
+ * template can cure or no pod of the fleet is Ready at all. A pod that is not Ready without a known
+ * fault counts as curable after ROLLOUT_PATIENCE_MS without any change, when its revision is
+ * abandoned or no pod is Ready on it; at once when it is of an abandoned revision and next to be
+ * replaced. Without the wait, a newer template would take down a second pod while the first one
+ * still starts; without the patience a revision that fails silently would hold its cure for ever.
+ * (2) A fresh sweep of every pod's /state
  * shows that nothing restores. After the last one the partition goes back to rest. A newer template
  * freezes again.
  *
  * How a fleet is replaced (Recreate): replicas 0, with the size remembered in an annotation of the
  * same apply; no pod left, terminating ones included; one lease lifetime; then the new template,
- * partition 0 and the size in one apply; then rest. Partition 0 because pods that a StatefulSet
- * creates below its partition get the current revision, which is the old one.
+ * still at replicas 0, which makes it the current revision; then the size and partition 0; then
+ * rest. With size and template in one apply the old revision would stay the current one until every
+ * pod is Ready, and a pod that is lost while a newer template is frozen would come back on it,
+ * beside pods that it may not run with.
  */
 #ifndef CONTROLLER_ROLLOUT_H
 #define CONTROLLER_ROLLOUT_H
@@ -28,7 +35,8 @@
 enum {
 	ROLLOUT_PODS =
 		1024, /* ordinals that an observation can hold; spec.replicas is at most 1000 */
-	ROLLOUT_REST = 2147483647, /* the partition of a fleet at rest */
+	ROLLOUT_REST = 2147483647,    /* the partition of a fleet at rest */
+	ROLLOUT_PATIENCE_MS = 120000, /* how long a pod without a fault may take to become Ready */
 };
 
 /* Why a pod does not come up. */
@@ -113,15 +121,16 @@ enum rollout_write {
 	ROLLOUT_WRITE_REST,   /* partition at rest; the live template */
 	ROLLOUT_WRITE_SCALE,  /* replicas; the live template */
 	ROLLOUT_WRITE_STOP,   /* replicas 0, the size remembered; the live template */
-	ROLLOUT_WRITE_START,  /* the wanted template, partition 0, replicas; nothing remembered any
-				 more */
+	ROLLOUT_WRITE_RENEW,  /* the wanted template at replicas 0; what is remembered stays */
+	ROLLOUT_WRITE_START,  /* the wanted template (it is there), partition 0, replicas; nothing
+				 remembered any more */
 };
 
 struct rollout_decision {
 	enum rollout_phase phase;
 	enum rollout_write write;
 	int partition, replicas; /* for every write but NONE */
-	int remember;		 /* for STOP */
+	int remember;		 /* for STOP and RENEW; -1: nothing */
 	enum rollout_reason reason;
 	int ordinal; /* whom the reason is about; -1: the fleet */
 	int count;   /* the number in the reason: restoring cells, pods left */

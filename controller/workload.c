@@ -46,6 +46,7 @@ static bool keeps_template(enum rollout_write w)
 	case ROLLOUT_WRITE_NONE:
 	case ROLLOUT_WRITE_CREATE:
 	case ROLLOUT_WRITE_FREEZE:
+	case ROLLOUT_WRITE_RENEW:
 	case ROLLOUT_WRITE_START:
 		return false;
 	}
@@ -81,7 +82,7 @@ static struct json *make_body(const struct turn *t)
 	json_set_int(json_object_at(update, "rollingUpdate"), "partition", d->partition);
 	notes = json_object_at(json_object_at(body, "metadata"), "annotations");
 	json_del(notes, ANNOTATION_REPLICAS);
-	if (d->write == ROLLOUT_WRITE_STOP) {
+	if (d->remember >= 0) {
 		(void)snprintf(text, sizeof(text), "%d", d->remember);
 		json_set_str_always(notes, ANNOTATION_REPLICAS, text);
 	}
@@ -115,6 +116,8 @@ static const char *event_reason(enum rollout_write w)
 		return "FleetScaled";
 	case ROLLOUT_WRITE_STOP:
 		return "FleetStopped";
+	case ROLLOUT_WRITE_RENEW:
+		return "TemplateReplaced";
 	case ROLLOUT_WRITE_START:
 		return "FleetStarted";
 	}
@@ -161,7 +164,8 @@ int workload_write(struct turn *t, struct err *e)
 	struct kube_apply_opts how = { .field_manager = DESIRED_MANAGER, .force = t->sts != NULL };
 	int r;
 
-	if (t->decision.write == ROLLOUT_WRITE_START &&
+	if ((t->decision.write == ROLLOUT_WRITE_RENEW ||
+	     t->decision.write == ROLLOUT_WRITE_START) &&
 	    t->app->storage.set != t->facts.has_claims) {
 		r = replace_empty(t, e);
 		return r ? err_wrap(e, "replacing StatefulSet %s", t->name) : 0;

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+/* --- the StatefulSet controller ------------------------------------------------------------------- */
+
 static bool healthy(const struct model_pod *p)
 {
 	return p->exists && p->ready && !p->terminating;
@@ -14,9 +16,10 @@ static bool create_missing(struct model *m)
 
 		if (p->exists)
 			continue;
-		*p = (struct model_pod){ .exists = true,
-					 .revision = i < m->partition ? m->current : m->update };
-		p->broken = p->revision == m->broken_revision;
+		memset(p, 0, sizeof(*p));
+		p->exists = true;
+		p->revision = (signed char)(i < m->partition ? m->current : m->update);
+		model_changed(m);
 		return true;
 	}
 	return false;
@@ -29,13 +32,15 @@ static bool delete_surplus(struct model *m)
 
 		if (p->exists && !p->terminating) {
 			p->terminating = true;
+			model_changed(m);
 			return true;
 		}
 	}
 	return false;
 }
 
-/* The highest ordinal at or above the partition that runs another revision goes; one at a time. */
+/* The highest ordinal at or above the partition that runs another revision goes, ready or not; unavailable ones above
+ * it are waited for. */
 static bool update_next(struct model *m)
 {
 	for (int i = m->replicas - 1; i >= m->partition && i >= 0; i--) {
@@ -43,7 +48,7 @@ static bool update_next(struct model *m)
 
 		if (p->exists && p->revision != m->update && !p->terminating) {
 			p->terminating = true;
-			p->ready = false;
+			model_changed(m);
 			return true;
 		}
 		if (!healthy(p))
@@ -52,14 +57,22 @@ static bool update_next(struct model *m)
 	return false;
 }
 
+/* By numbers alone, whatever the ordinals; pods that terminate count as existing, and as ready while they are. */
 static bool complete(struct model *m)
 {
+	int exist = 0, ready = 0, updated = 0;
+
 	if (m->current == m->update)
 		return false;
-	for (int i = 0; i < m->replicas; i++) {
-		if (!healthy(&m->pods[i]) || m->pods[i].revision != m->update)
-			return false;
+	for (int i = 0; i < MODEL_PODS; i++) {
+		const struct model_pod *p = &m->pods[i];
+
+		exist += p->exists;
+		ready += p->exists && p->ready;
+		updated += p->exists && !p->terminating && p->revision == m->update;
 	}
+	if (exist != m->replicas || ready != m->replicas || updated != m->replicas)
+		return false;
 	m->current = m->update;
 	return true;
 }
@@ -81,19 +94,45 @@ void model_controller_settle(struct model *m)
 		;
 }
 
+/* --- the world ------------------------------------------------------------------------------------ */
+
+void model_changed(struct model *m)
+{
+	m->swept = false;
+	m->quiet = 0;
+	m->empty = 0;
+}
+
+static bool in_set(unsigned set, int revision)
+{
+	return revision >= 0 && set >> revision & 1;
+}
+
+bool model_broken(const struct model *m, int revision)
+{
+	return in_set(m->loud | m->silent, revision);
+}
+
+static void heal_pod(const struct model *m, struct model_pod *p)
+{
+	if (p->terminating)
+		memset(p, 0, sizeof(*p));
+	p->fault = ROLLOUT_FAULT_NONE;
+	p->ready = p->exists && !model_broken(m, p->revision);
+	p->reachable = p->ready;
+	p->restoring = 0;
+}
+
 void model_heal(struct model *m)
 {
-	for (int i = 0; i < MODEL_PODS; i++) {
-		struct model_pod *p = &m->pods[i];
-
-		if (p->terminating)
-			*p = (struct model_pod){ .exists = false };
-		p->ready = p->exists && !p->broken;
-		p->reachable = p->ready;
-		p->restoring = 0;
-	}
-	m->swept = m->settled_time = m->empty_time = true;
+	for (int i = 0; i < MODEL_PODS; i++)
+		heal_pod(m, &m->pods[i]);
+	m->swept = true;
+	m->quiet = ROLLOUT_PATIENCE_MS;
+	m->empty = MODEL_HOLD_MS;
 }
+
+/* --- between the two ------------------------------------------------------------------------------ */
 
 static bool any_pod(const struct model *m)
 {
@@ -104,14 +143,51 @@ static bool any_pod(const struct model *m)
 	return false;
 }
 
+bool model_stop_all(const struct model *m)
+{
+	bool kind = in_set(m->apart, m->wanted);
+
+	if (!m->exists || m->update == m->wanted)
+		return false;
+	if (m->replicas > 0 && in_set(m->apart, m->update) != kind)
+		return true;
+	for (int i = 0; i < MODEL_PODS; i++) {
+		if (m->pods[i].exists && in_set(m->apart, m->pods[i].revision) != kind)
+			return true;
+	}
+	return false;
+}
+
+static enum rollout_fault seen_fault(const struct model *m, const struct model_pod *p)
+{
+	if (p->fault != ROLLOUT_FAULT_NONE || !p->exists || p->ready)
+		return p->fault;
+	return in_set(m->loud, p->revision) ? ROLLOUT_FAULT_CRASH_LOOP : ROLLOUT_FAULT_NONE;
+}
+
+static void observe_pod(const struct model *m, const struct model_pod *p, struct rollout_pod *to)
+{
+	memset(to, 0, sizeof(*to));
+	to->fault = seen_fault(m, p);
+	if (!p->exists)
+		return;
+	to->exists = true;
+	to->terminating = p->terminating;
+	to->ready = to->available = p->ready;
+	to->updated = p->revision == m->update;
+	to->superseded = !to->updated && p->revision != m->current;
+	to->state = p->reachable ? ROLLOUT_STATE_REACHED : ROLLOUT_STATE_UNREACHABLE;
+	to->restoring = p->reachable ? p->restoring : 0;
+}
+
 void model_observe(const struct model *m, struct rollout_obs *o)
 {
-	memset(o, 0, sizeof(*o));
+	o->deleting = o->paused = o->refused = o->no_workload = false;
 	o->exists = m->exists;
 	o->template_due = m->exists && m->update != m->wanted;
-	o->stop_all = o->template_due && m->stop_all;
+	o->stop_all = model_stop_all(m);
 	o->want = m->want;
-	o->start = m->want;
+	o->start = m->want >= 0 ? m->want : 2;
 	o->observed = m->observed;
 	o->settled = m->current == m->update;
 	o->replicas = m->replicas;
@@ -119,39 +195,27 @@ void model_observe(const struct model *m, struct rollout_obs *o)
 	o->remembered = m->remembered;
 	o->pods_current = true;
 	o->n_pods = MODEL_PODS;
-	for (int i = 0; i < MODEL_PODS; i++) {
-		const struct model_pod *p = &m->pods[i];
-		struct rollout_pod *to = &o->pods[i];
-
-		to->exists = p->exists;
-		to->terminating = p->terminating;
-		to->ready = to->available = p->ready;
-		to->updated = p->exists && p->revision == m->update;
-		to->superseded = p->exists && !to->updated && p->revision != m->current;
-		to->fault = p->exists && p->broken && !p->ready ? ROLLOUT_FAULT_CRASH_LOOP
-								: ROLLOUT_FAULT_NONE;
-		to->state = p->reachable ? ROLLOUT_STATE_REACHED : ROLLOUT_STATE_UNREACHABLE;
-		to->restoring = p->reachable ? p->restoring : 0;
-	}
+	for (int i = 0; i < MODEL_PODS; i++)
+		observe_pod(m, &m->pods[i], &o->pods[i]);
 	o->swept = m->swept;
-	o->settle = o->hold = o->recheck = 10000;
-	o->quiet = m->settled_time ? 10000 : 0;
-	o->empty = !any_pod(m) && m->empty_time ? 10000 : 0;
+	o->settle = MODEL_SETTLE_MS;
+	o->hold = MODEL_HOLD_MS;
+	o->recheck = MODEL_RECHECK_MS;
+	o->quiet = m->quiet;
+	o->empty = any_pod(m) ? 0 : m->empty;
 }
 
 void model_write(struct model *m, const struct rollout_decision *d)
 {
-	m->observed = false;
-	m->swept = m->settled_time = false;
 	switch (d->write) {
 	case ROLLOUT_WRITE_NONE:
-		m->observed = true;
 		return;
 	case ROLLOUT_WRITE_CREATE:
 		m->exists = true;
 		m->current = m->update = m->wanted;
 		break;
 	case ROLLOUT_WRITE_FREEZE:
+	case ROLLOUT_WRITE_RENEW:
 	case ROLLOUT_WRITE_START:
 		m->update = m->wanted;
 		break;
@@ -161,15 +225,21 @@ void model_write(struct model *m, const struct rollout_decision *d)
 	case ROLLOUT_WRITE_STOP:
 		break;
 	}
-	m->remembered = d->write == ROLLOUT_WRITE_STOP ? d->remember : -1;
+	/* a change of the StatefulSet is one of the fleet; how long it is empty is another matter */
+	m->observed = false;
+	m->swept = false;
+	m->quiet = 0;
+	m->remembered = d->remember;
 	m->replicas = d->replicas;
 	m->partition = d->partition;
 }
 
 bool model_at_goal(const struct model *m)
 {
-	if (!m->exists || m->replicas != m->want || m->partition != ROLLOUT_REST ||
-	    m->update != m->wanted || m->current != m->wanted)
+	int size = m->want >= 0 ? m->want : m->replicas;
+
+	if (!m->exists || m->replicas != size || size < 1 || m->partition != ROLLOUT_REST ||
+	    m->update != m->wanted || m->current != m->wanted || m->remembered >= 0)
 		return false;
 	for (int i = 0; i < MODEL_PODS; i++) {
 		const struct model_pod *p = &m->pods[i];
