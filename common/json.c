@@ -528,9 +528,10 @@ static void print_members(const struct json *j, bool sorted, struct buf *to)
 
 	for (const struct json *c = json_first(j); c; c = json_next(c))
 		all[i++] = c;
-	if (sorted && n > 1)
-		qsort(all, n, sizeof(*all),
-		      by_name); /* NOLINT(bugprone-sizeof-expression): pointers */
+	if (sorted && n > 1) {
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are sorted */
+		qsort(all, n, sizeof(*all), by_name);
+	}
 	buf_putc(to, '{');
 	for (i = 0; i < n; i++) {
 		if (i)
