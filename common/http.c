@@ -8,7 +8,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 
 #include "common/clock.h"
@@ -32,7 +31,6 @@ struct http_cancel {
 };
 
 struct http_transfer {
-	struct http_loop *loop;
 	struct http_transfer *prev, *next;
 	CURL *easy;
 	struct curl_slist *headers, *connect_to;
@@ -123,60 +121,6 @@ static void cancel_leave(struct http_loop *l)
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
-
-void http_response_done(struct http_response *r)
-{
-	buf_done(&r->headers);
-	buf_done(&r->body);
-}
-
-bool http_response_header(const struct http_response *r, const char *name, char *to, size_t size)
-{
-	size_t n = strlen(name);
-	bool found = false;
-
-	for (const char *line = buf_str(&r->headers), *end; *line; line = *end ? end + 1 : end) {
-		const char *value = line + n + 1, *last;
-		size_t len;
-
-		end = line + strcspn(line, "\n");
-		if (strncasecmp(line, name, n) != 0 || line[n] != ':')
-			continue;
-		while (value < end && (*value == ' ' || *value == '\t'))
-			value++;
-		for (last = end; last > value && (last[-1] == '\r' || last[-1] == ' ');)
-			last--;
-		len = (size_t)(last - value);
-		if (len >= size)
-			len = size - 1;
-		memcpy(to, value, len);
-		to[len] = '\0';
-		found = true;
-	}
-	return found;
-}
-
-void http_authority(const char *host, int port, struct buf *to)
-{
-	bool bare = strchr(host, ':') && host[0] != '[';
-
-	buf_printf(to, bare ? "[%s]" : "%s", host);
-	if (port)
-		buf_printf(to, ":%d", port);
-}
-
-void http_escape(const char *s, struct buf *to)
-{
-	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-				    "0123456789-._~";
-
-	for (; *s; s++) {
-		if (strchr(plain, *s))
-			buf_putc(to, *s);
-		else
-			buf_printf(to, "%%%02X", (unsigned)(unsigned char)*s);
-	}
-}
 
 static void head(struct http_transfer *t)
 {
@@ -423,26 +367,27 @@ static void set_all(struct http_transfer *t, const struct http_request *r)
 		t->setup = CURLE_OPERATION_TIMEDOUT;
 }
 
-static void transfer_unlink(struct http_transfer *t)
+static void transfer_detach(struct http_loop *l, struct http_transfer *t)
 {
-	struct http_loop *l = t->loop;
-
-	if (t->prev)
-		t->prev->next = t->next;
-	else
-		l->transfers = t->next;
-	if (t->next)
-		t->next->prev = t->prev;
 	if (t->setup == CURLE_OK)
 		(void)curl_multi_remove_handle(l->multi, t->easy);
 	else
 		l->unborn--;
 }
 
-static void transfer_free(struct http_transfer *t)
+static void transfer_unlink(struct http_loop *l, struct http_transfer *t)
 {
-	struct http_loop *l = t->loop;
+	if (t == l->transfers)
+		l->transfers = t->next;
+	else
+		t->prev->next = t->next;
+	if (t->next)
+		t->next->prev = t->prev;
+	transfer_detach(l, t);
+}
 
+static void transfer_free(struct http_loop *l, struct http_transfer *t)
+{
 	curl_easy_reset(t->easy);
 	if (l->spare)
 		curl_easy_cleanup(t->easy);
@@ -461,7 +406,6 @@ struct http_transfer *http_loop_start(struct http_loop *l, const struct http_req
 {
 	struct http_transfer *t = xcalloc(1, sizeof(*t));
 
-	t->loop = l;
 	t->handler = *h;
 	t->stream = h->data != NULL;
 	t->easy = l->spare ? take(l->spare) : curl_easy_init();
@@ -481,12 +425,11 @@ struct http_transfer *http_loop_start(struct http_loop *l, const struct http_req
 
 void http_loop_stop(struct http_loop *l, struct http_transfer *t)
 {
-	(void)l;
-	transfer_unlink(t);
-	transfer_free(t);
+	transfer_unlink(l, t);
+	transfer_free(l, t);
 }
 
-static void finish(struct http_transfer *t, CURLcode rc)
+static void finish(struct http_loop *l, struct http_transfer *t, CURLcode rc)
 {
 	struct err e = ERR_INIT;
 	long status = 0;
@@ -504,9 +447,9 @@ static void finish(struct http_transfer *t, CURLcode rc)
 	}
 	if (rc != CURLE_OK)
 		(void)failure(t, rc, &e);
-	transfer_unlink(t);
+	transfer_unlink(l, t);
 	t->handler.done(t->handler.ctx, &t->response, rc == CURLE_OK ? NULL : &e);
-	transfer_free(t);
+	transfer_free(l, t);
 }
 
 /* --- loop ------------------------------------------------------------------------------------- */
@@ -530,8 +473,11 @@ void http_loop_free(struct http_loop *l)
 		return;
 	if (l->cancel)
 		cancel_leave(l);
-	while (l->transfers)
-		http_loop_stop(l, l->transfers);
+	for (struct http_transfer *t = l->transfers, *next; t; t = next) {
+		next = t->next;
+		transfer_detach(l, t);
+		transfer_free(l, t);
+	}
 	if (l->spare)
 		curl_easy_cleanup(l->spare);
 	(void)curl_multi_cleanup(l->multi);
@@ -550,7 +496,7 @@ static void deliver_unborn(struct http_loop *l)
 
 		while (t->setup == CURLE_OK)
 			t = t->next;
-		finish(t, t->setup);
+		finish(l, t, t->setup);
 	}
 }
 
@@ -563,15 +509,13 @@ static bool deliver(struct http_loop *l)
 
 	deliver_unborn(l);
 	while ((m = curl_multi_info_read(l->multi, &left))) {
-		char *private = NULL;
-		struct http_transfer *t;
+		struct http_transfer *t = NULL;
 		CURLcode rc = m->data.result;
 
 		if (m->msg != CURLMSG_DONE)
 			continue;
-		(void)curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &private);
-		memcpy(&t, &private, sizeof(t));
-		finish(t, rc);
+		(void)curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)(void *)&t);
+		finish(l, t, rc);
 		any = true;
 	}
 	return any;

@@ -529,7 +529,8 @@ static void print_members(const struct json *j, bool sorted, struct buf *to)
 	for (const struct json *c = json_first(j); c; c = json_next(c))
 		all[i++] = c;
 	if (sorted && n > 1)
-		qsort(all, n, sizeof(*all), by_name);
+		qsort(all, n, sizeof(*all),
+		      by_name); /* NOLINT(bugprone-sizeof-expression): pointers */
 	buf_putc(to, '{');
 	for (i = 0; i < n; i++) {
 		if (i)

@@ -43,7 +43,7 @@ void map_free(struct map *m)
 		return;
 	HASH_ITER(hh, m->head, x, next)
 	{
-		HASH_DEL(m->head, x);
+		HASH_DEL(m->head, x); /* NOLINT(clang-analyzer-unix.Malloc): macros mislead it */
 		end_entry(m, x);
 	}
 	free(m);

@@ -135,7 +135,7 @@ static int resolve(const yaml_event_t *ev, struct yaml_scalar *ret, struct err *
 static int read_scalar(const yaml_event_t *ev, struct json **ret, struct err *e)
 {
 	const char *s = (const char *)ev->data.scalar.value;
-	struct yaml_scalar v;
+	struct yaml_scalar v = { 0 };
 	int rc = resolve(ev, &v, e);
 
 	if (rc)
@@ -249,7 +249,7 @@ static bool is_merge(const yaml_event_t *ev)
 /* A member's name as Kubernetes' reader makes it; *text is used for what is no string. */
 static int name_of(const yaml_event_t *ev, char text[32], const char **ret, struct err *e)
 {
-	struct yaml_scalar v;
+	struct yaml_scalar v = { 0 };
 	int rc;
 
 	if (ev->type == YAML_ALIAS_EVENT)

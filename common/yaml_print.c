@@ -149,7 +149,7 @@ static void print_members(const struct json *j, unsigned indent, bool in_line, s
 
 	for (const struct json *c = json_first(j); c; c = json_next(c))
 		all[i++] = c;
-	qsort(all, n, sizeof(*all), by_name);
+	qsort(all, n, sizeof(*all), by_name); /* NOLINT(bugprone-sizeof-expression): pointers */
 	for (i = 0; i < n; i++) {
 		bool list = json_kind(all[i]) == JSON_ARRAY;
 

@@ -158,7 +158,7 @@ static bool without_underscores(const char *s, char plain[LONGEST_NUMBER])
 struct yaml_scalar yaml_scalar_of(const char *s)
 {
 	struct yaml_scalar r = { .kind = JSON_STRING, .finite = true };
-	char plain[LONGEST_NUMBER];
+	char plain[LONGEST_NUMBER] = "";
 
 	if (word(s, &r))
 		return r;

@@ -257,8 +257,9 @@ static void say_remedy(struct text *to, const struct compat_verdict *v, bool rec
 size_t compat_explain(const struct celld_table *t, const struct compat_verdict *v,
 		      bool recreate_asked, char *text, size_t room)
 {
-	struct text to = { .at = text, .room = room };
+	struct text to = { .room = room };
 
+	to.at = text;
 	say(&to, ""); /* terminated, whatever follows */
 	say_pair(&to, v);
 	if (v->way == COMPAT_ROLLING) {

@@ -115,6 +115,7 @@ static const struct field names_fields[] = {
 };
 
 static const struct field environment_fields[] = {
+	/* Nothing is written for these: their readers follow. */
 	OTHER_FIELD("refused"),
 	OTHER_FIELD("owned"),
 	OTHER_FIELD("known"),
@@ -222,7 +223,7 @@ static int read_int(const struct loader *l, const char *path, const struct json 
 static int read_field(const struct loader *l, const char *path, const struct json *j,
 		      const struct field *f, void *base, struct err *e)
 {
-	void *to = base ? (char *)base + f->at : NULL; /* the top holds no plain values */
+	void *to = (char *)base + f->at;
 
 	switch (f->kind) {
 	case KIND_BOOL:
@@ -500,7 +501,7 @@ static int read_environment(const struct loader *l, const struct json *j, struct
 {
 	struct celld_table *t = l->t;
 	int rc = read_object(l, "environment", j, environment_fields, array_len(environment_fields),
-			     NULL, e);
+			     t, e);
 
 	if (!rc)
 		rc = read_names(l, "environment.refused", json_get(j, "refused"), t->refused,
@@ -517,7 +518,7 @@ static int read_environment(const struct loader *l, const struct json *j, struct
 static int read_table(const struct loader *l, struct err *e)
 {
 	const struct json *j = l->doc.value;
-	int rc = read_object(l, "", j, top_fields, array_len(top_fields), NULL, e);
+	int rc = read_object(l, "", j, top_fields, array_len(top_fields), l->t, e);
 
 	if (!rc)
 		rc = read_releases(l, json_get(j, "releases"), e);

@@ -1,6 +1,7 @@
 #include "common/kube/client.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -225,7 +226,7 @@ static int send_once(struct kube_client *c, struct http_client *h, const struct 
 	int result;
 
 	if (call->content_type) {
-		(void)strcpy(stpcpy(type, "Content-Type: "), call->content_type);
+		(void)snprintf(type, sizeof(type), "Content-Type: %s", call->content_type);
 		headers[2] = type;
 	}
 	r.timeout_ms = time_left(c, call, e);

@@ -168,9 +168,8 @@ bool kube_config_plain_ok(const struct kube_config *c)
 
 void kube_auth_release(const struct kube_auth *a)
 {
-	struct kube_auth *mine;
+	struct kube_auth *mine = (struct kube_auth *)(uintptr_t)a; /* only the count changes */
 
-	memcpy(&mine, &a, sizeof(a)); /* the count is the one thing that changes */
 	if (__atomic_sub_fetch(&mine->refs, 1, __ATOMIC_ACQ_REL))
 		return;
 	wipe(mine->token);

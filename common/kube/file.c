@@ -56,7 +56,7 @@ int file_read_line(const char *path, size_t max, char **ret, struct err *e)
 	size_t skip, n;
 	int r = file_read(path, max, &s, e);
 
-	if (r < 0)
+	if (r < 0 || !s)
 		return r;
 	skip = strspn(s, " \t\r\n");
 	n = strlen(s + skip);

@@ -297,7 +297,7 @@ static int read_user(const struct entry *en, struct kube_source *s, struct err *
 static int read_all(const struct parts *p, const char *context, struct kube_source *s,
 		    struct err *e)
 {
-	struct entry c, part;
+	struct entry c = { .part = p->v, .list = "", .name = "" }, part = c;
 	int r = find_context(p, context, &c, e);
 
 	if (r == 0)
@@ -321,7 +321,7 @@ int kubeconfig_read(const char *paths, const char *context, struct kube_source *
 
 	strlist_split(&list, paths, ':');
 	r = read_parts(&list, &p, e);
-	if (r == 0)
+	if (r == 0 && p.n)
 		r = read_all(&p, context, ret, e);
 	if (r < 0)
 		kube_source_done(ret);

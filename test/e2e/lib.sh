@@ -3,6 +3,7 @@
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 OPERATOR=celld-operator-system
+PROFILE=${PROFILE:-debug}
 POINTERS=$root/build/bed-$BED_NAME/pointers
 AUDIT=/tmp/bed-$BED_NAME/audit.log
 passed=0 failed=0
@@ -102,7 +103,8 @@ recorded() { jq -r ".object | $2" "$RECORD.$1"; }
 # patch APP JSON: a merge patch of the spec
 patch() { kubectl -n "$ns" patch workerapp "$1" --type merge -p "{\"spec\":$2}"; }
 revision() { kubectl -n "$ns" get statefulset "$1-celld" -o 'jsonpath={.status.updateRevision}'; }
-leader_pod() { kubectl -n $OPERATOR get lease celld-operator-controller -o 'jsonpath={.spec.holderIdentity}' | sed 's/_.*//'; }
+leader() { kubectl -n $OPERATOR get lease celld-operator-controller -o 'jsonpath={.spec.holderIdentity}'; }
+leader_pod() { leader | sed 's/_.*//'; }
 # our_writes SINCE-LINE: write requests of our ServiceAccounts in the audit log after that line, Lease renewals aside
 audit_lines() { wc -l < "$AUDIT"; }
 our_writes() {

@@ -29,13 +29,13 @@ static struct workerapp *read_app(const char *text, size_t len)
 	return app;
 }
 
-static void judge(const struct workerapp *app, const struct workerapp *old, bool must_pass)
+static void judge(const struct workerapp *now, const struct workerapp *before, bool must_pass)
 {
 	struct rules_facts facts = { .table = celld_table_builtin() };
 	struct faults faults = FAULTS_INIT;
 	struct strlist warnings = STRLIST_INIT;
 
-	workerapp_rules(app, old, &facts, &faults, &warnings);
+	workerapp_rules(now, before, &facts, &faults, &warnings);
 	if (must_pass && faults.n)
 		abort();
 	for (size_t i = 0; i < faults.n; i++) {

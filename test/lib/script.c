@@ -1,6 +1,8 @@
 #include "test/lib/script.h"
 
 #include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -251,7 +253,9 @@ static void *accept_all(void *script)
 
 	while ((fd = accept(s->fd, NULL, NULL)) >= 0) {
 		struct conn *c = xcalloc(1, sizeof(*c));
+		int at_once = 1;
 
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof(at_once));
 		c->s = s;
 		c->fd = fd;
 		buf_init(&c->in, MAX_REQUEST);

@@ -8,7 +8,8 @@
 
 #include "common/celld/image.h"
 
-#define HEX64 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define HEX64  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define DIGEST "@sha256:" HEX64
 
 static void test_good(void **state)
 {
@@ -62,7 +63,7 @@ static void test_bad(void **state)
 		"",
 		" ",
 		":v0.6.2",
-		"@sha256:" HEX64,
+		DIGEST,
 		"/celld",
 		"a//b",
 		"a/",
@@ -88,11 +89,11 @@ static void test_bad(void **state)
 		"celld@",
 		"celld@sha256:",
 		"celld@sha256:0123",
-		"celld@sha256:" HEX64 "0",
+		"celld" DIGEST "0",
 		"celld@sha512:" HEX64,
 		"celld@md5:" HEX64,
 		"celld@sha256:0123456789ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef",
-		"celld@sha256:" HEX64 "@sha256:" HEX64,
+		"celld" DIGEST DIGEST,
 		"celld:a:b",
 		"http://ghcr.io/celld",
 	};

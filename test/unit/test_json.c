@@ -60,7 +60,9 @@ static void test_parse_needs_no_terminator(void **state)
 	struct err e = ERR_INIT;
 
 	(void)state;
-	memcpy(text, "[1]", 3);
+	text[0] = '[';
+	text[1] = '1';
+	text[2] = ']';
 	assert_int_equal(json_parse(text, 3, &j, &e), 0);
 	assert_int_equal(json_len(j), 1);
 	json_free(j);

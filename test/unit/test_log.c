@@ -120,7 +120,8 @@ static void test_bounded(void **state)
 
 	(void)state;
 	memset(value, 'a', LIMIT_LOG_VALUE + 5);
-	memcpy(value + LIMIT_LOG_VALUE - 1, "é", 2);
+	value[LIMIT_LOG_VALUE - 1] = '\xc3'; /* é */
+	value[LIMIT_LOG_VALUE] = '\xa9';
 	capture();
 	log_info("m", "v", value, NULL);
 	s = release();

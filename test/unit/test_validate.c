@@ -311,7 +311,9 @@ static void test_own_table(void **state)
 	/* v0.3 to v0.4 rolls in this one. */
 	at = strstr(text, "above: 0.4.0\n  up:\n    way: recreate\n");
 	assert_non_null(at);
-	memcpy(at + strlen("above: 0.4.0\n  up:\n    way: "), "rolling ", 8);
+	at += strlen("above: 0.4.0\n  up:\n    way: ");
+	for (const char *way = "rolling "; *way; way++)
+		*at++ = *way;
 	table = write_file("table.yaml", text);
 	{
 		cleanup(freep) char *old = write_file("old.yaml", HEAD("a") SPEC("v0.3.0", ""));

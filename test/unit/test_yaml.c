@@ -37,7 +37,7 @@ static void check(const struct reading *v, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		cleanup(freep) char *got = read_all(v[i].text, strlen(v[i].text));
 
-		if (strcmp(got, v[i].want))
+		if (!str_eq(got, v[i].want))
 			fail_msg("%s\nis   %s\nwant %s", v[i].text, got, v[i].want);
 	}
 }
