@@ -15,6 +15,6 @@ struct promises_tally {
 };
 
 /* Decides once, and fails the running test with the state on stdout when a promise is broken. */
-void promises_check(const struct rollout_obs *obs, struct promises_tally *tally);
+void promises_check(const struct rollout_obs *of, struct promises_tally *tally);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -14,6 +15,8 @@
 
 static struct rollout_obs obs;
 static struct promises_tally tally;
+/* QUICK=1, for valgrind: one surrounding of so many. */
+static unsigned thin = 1;
 
 static void check(void)
 {
@@ -225,6 +228,7 @@ static void check_around(int replicas, unsigned step)
 {
 	static unsigned turn;
 
+	step *= thin;
 	obs.replicas = replicas;
 	for (int p = 0; p < n_partitions(); p++) {
 		obs.partition = partition_of(p);
@@ -361,7 +365,7 @@ static void large_fleets_at_random(void **state)
 {
 	(void)state;
 	kinds_all();
-	for (long n = 0; n < 2000000; n++) {
+	for (long n = 0; n < 2000000 / (long)thin; n++) {
 		unsigned good = draw(3), odd = draw(4);
 
 		if (n % 1000 == 0)
@@ -422,5 +426,6 @@ int main(void)
 		cmocka_unit_test_setup(thousand_pods, begin),
 	};
 
+	thin = getenv("QUICK") ? 7 : 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
