@@ -14,43 +14,29 @@ kubectl --kubeconfig "$config" config set-credentials bed --token="$(kubectl -n 
 	celld-operator-controller-manager --duration=1h)" > /dev/null
 kubectl --kubeconfig "$config" config set-context --current --user=bed > /dev/null
 
-# until_killed LIMIT CMD...: starts the controller, kills it after each write, until CMD holds while it is alive and quiet
-kills=0
-until_killed() {
-	local end=$((SECONDS + $1)) pid line
-	shift
-	while ((SECONDS < end)); do
-		line=$(audit_lines)
+until_killed() { # SECONDS: until the app is settled
+	python3 "$root/test/e2e/killer.py" "$AUDIT" "$user" "$1" '[ "$(kubectl -n killed get workerapp web \
+		-o "jsonpath={.status.phase} {.status.observedGeneration}")" = "Ready $(kubectl -n killed get workerapp web \
+		-o "jsonpath={.metadata.generation}")" ]' -- \
 		"$root/build/$PROFILE/bin/celld-controller" --kubeconfig "$config" --leader-elect=false --settle=1s --recheck=1s \
-			--state-poll-interval=1s --metrics-bind-address=0 --health-probe-bind-address=127.0.0.1:18081 \
-			>> "$root/build/e2e/killed.controller.log" 2>&1 &
-		pid=$!
-		until [ -n "$(our_writes "$line")" ] || "$@" > /dev/null 2>&1; do
-			((SECONDS < end)) || { kill -9 $pid; return 1; }
-			sleep 0.05
-		done
-		kill -9 $pid
-		wait $pid 2> /dev/null
-		[ -n "$(our_writes "$line")" ] || return 0
-		kills=$((kills + 1))
-	done
-	return 1
+		--state-poll-interval=1s --metrics-bind-address=0 --health-probe-bind-address=127.0.0.1:18081 \
+		2>> "$root/build/e2e/killed.controller.log" | tee "$root/build/e2e/killed.$2.lives"
+	return "${PIPESTATUS[0]}"
 }
+kills() { grep -c '^killed' "$root/build/e2e/killed.$1.lives"; }
 : > "$root/build/e2e/killed.controller.log"
 
 record roll
 patch web '{"env":[{"name":"RUST_LOG","value":"debug"}]}' > /dev/null
-at_rest() { settled $ns web; }
-check "a roll comes to its end" until_killed 180 at_rest
-check "it was killed after many writes ($kills)" [ "$kills" -ge 6 ]
+check "a roll comes to its end" until_killed 240 roll
+check "it was killed after $(kills roll) writes" [ "$(kills roll)" -ge 6 ]
 invariants one-down steps rest
 check "every pod has the change" [ "$(kubectl get pods -o json | jq '[.items[].spec.containers[0].env[] | select(.name == "RUST_LOG")] | length')" = 3 ]
 
-kills=0
 record recreate
 STRATEGY=Recreate app web v0.4.1 | kubectl apply -f - > /dev/null
-check "a Recreate comes to its end" until_killed 180 at_rest
-check "it was killed after many writes ($kills)" [ "$kills" -ge 4 ]
+check "a Recreate comes to its end" until_killed 240 recreate
+check "it was killed after $(kills recreate) writes" [ "$(kills recreate)" -ge 4 ]
 invariants no-mix hold=10 rest
 check "the size is back" [ "$(get $ns web '{.status.fleet.ready}')" = 3 ]
 kubectl -n $OPERATOR scale deployment celld-operator-controller --replicas=2 > /dev/null
