@@ -227,9 +227,7 @@ static void recreate(const struct rollout_obs *o, struct rollout_decision *d)
 
 static void change(const struct rollout_obs *o, struct rollout_decision *d)
 {
-	if (o->replicas == 0) {
-		start_when_empty(o, o->start, d);
-	} else if (o->stop_all) {
+	if (o->stop_all) {
 		stop(o, o->replicas, d);
 	} else {
 		d->phase = ROLLOUT_ROLLING_OUT;
@@ -321,14 +319,12 @@ static void live(const struct rollout_obs *o, struct rollout_decision *d)
 		wait_for(d, ROLLOUT_PODS_UNKNOWN, -1, 0);
 	else if (o->remembered >= 0)
 		recreate(o, d);
-	else if (o->template_due)
-		change(o, d);
 	else if (o->replicas == 0)
 		start_when_empty(o, o->start, d);
+	else if (o->template_due || (o->partition == ROLLOUT_REST && stale(o)))
+		change(o, d);
 	else if (o->partition != ROLLOUT_REST)
 		roll(o, d);
-	else if (stale(o))
-		change(o, d);
 	else
 		rest(o, d);
 }

@@ -21,11 +21,12 @@ mutations() {
 	observedGeneration is ignored|s/if \(!o->observed\)/if (false)/
 	an old list of pods will do|s/if \(!o->pods_current\)/if (false)/
 	a remembered size is forgotten|s/(else )?if \(o->remembered >= 0\)(\n\t\trecreate)/\1if (false)\2/
-	a due template waits for the roll|s/else if \(o->template_due\)\n\t\tchange/else if (o->template_due \&\& o->partition == ROLLOUT_REST)\n\t\tchange/
-	a foreign template is left alone|s/else if \(stale\(o\)\)/else if (false)/
+	a due template waits for the roll|s/o->template_due \|\| \(o->partition == ROLLOUT_REST && stale\(o\)\)/o->partition == ROLLOUT_REST \&\& (o->template_due || stale(o))/
+	a foreign template is left alone|s/o->template_due \|\| \(o->partition == ROLLOUT_REST && stale\(o\)\)/o->template_due/
+	a roll freezes itself again and again|s/\(o->partition == ROLLOUT_REST && stale\(o\)\)/stale(o)/
 	stopped fleets stay stopped|s/else if \(o->replicas == 0\)\n/else if (false)\n/
-	Recreate rolls|s/else if \(o->stop_all\)/else if (false)/
-	every change recreates|s/else if \(o->stop_all\)/else if (true)/
+	Recreate rolls|s/if \(o->stop_all\)/if (false)/
+	every change recreates|s/if \(o->stop_all\)/if (true)/
 	frozen one too low|s/(ROLLOUT_WRITE_FREEZE, o->replicas, o->replicas)/\1 - 1/
 	not frozen at all|s/(ROLLOUT_WRITE_FREEZE, o->replicas, )o->replicas/\10/
 	frozen at another size|s/ROLLOUT_WRITE_FREEZE, o->replicas,/ROLLOUT_WRITE_FREEZE, o->start,/
