@@ -426,7 +426,8 @@ static void check_pod_reason(const struct rollout_decision *d)
 		must(p->exists && p->ready && p->state == ROLLOUT_STATE_UNREACHABLE);
 		break;
 	default:
-		must(!"a reason that is about no pod");
+		print_state(d);
+		fail_msg("broken: a reason that is about no pod");
 	}
 }
 
@@ -477,7 +478,8 @@ static void check_fleet_reason(const struct rollout_decision *d)
 		must(d->write == ROLLOUT_WRITE_STEP || d->write == ROLLOUT_WRITE_REST);
 		break;
 	default:
-		must(!"a reason that is about a pod");
+		print_state(d);
+		fail_msg("broken: a reason that is about a pod");
 	}
 }
 
