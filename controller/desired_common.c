@@ -67,7 +67,6 @@ struct json *desired_match_labels(const struct workerapp *app)
 }
 
 /*
- * blockOwnerDeletion makes a foreground deletion wait for the children. Where the API server guards
  * it, its writer needs `update` on workerapps/finalizers.
  */
 struct json *desired_owner(const struct workerapp *app)
@@ -82,7 +81,6 @@ struct json *desired_owner(const struct workerapp *app)
 	json_set_str(owner, "name", app->name);
 	json_set_str(owner, "uid", app->uid);
 	json_set_bool(owner, "controller", true);
-	json_set_bool(owner, "blockOwnerDeletion", true);
 	return owner;
 }
 

@@ -64,6 +64,7 @@ struct program {
 	pthread_t *workers;
 	size_t n_workers;
 	_Atomic bool leading, ending;
+	_Atomic int kinds_in_sync;
 };
 
 /* --- what the threads ask ------------------------------------------------------------------------- */
@@ -84,17 +85,28 @@ static int64_t may_write(void *ctx)
 	return p->lease ? lease_may_write(p->lease) : 0;
 }
 
-static void won(void *ctx)
+static bool in_sync(const struct program *p)
 {
-	struct program *p = ctx;
+	return atomic_load(&p->kinds_in_sync) >= CACHE_KINDS;
+}
+
+static void look_at_all(struct program *p)
+{
 	struct strlist keys = STRLIST_INIT;
 
-	atomic_store(&p->leading, true);
-	log_info("leading", "identity", p->identity, NULL);
 	cache_apps(p->cache, &keys);
 	for (size_t i = 0; i < keys.n; i++)
 		queue_add(p->queue, keys.v[i]);
 	strlist_done(&keys);
+}
+
+static void won(void *ctx)
+{
+	struct program *p = ctx;
+
+	atomic_store(&p->leading, true);
+	log_info("leading", "identity", p->identity, NULL);
+	look_at_all(p);
 }
 
 /* Whoever has lost the Lease must not finish anything: the process ends at once, without clean-up. */
@@ -115,8 +127,9 @@ static void on_event(void *ctx, size_t kind, enum kube_watch_type type, const st
 
 	if (type == KUBE_SYNCED) {
 		log_info("watch in sync", "kind", cache_kinds[kind].kind, NULL);
-		if (kube_watch_all_synced(p->watch) && leads(p))
-			won(p);
+		(void)atomic_fetch_add(&p->kinds_in_sync, 1);
+		if (in_sync(p) && leads(p))
+			look_at_all(p);
 		return;
 	}
 	if (!cache_key_of((enum cache_kind)kind, object, key, sizeof(key)))
@@ -137,7 +150,7 @@ static void *work(void *ctx)
 		int64_t begun = clock_mono_ms();
 		bool ok = true;
 
-		if (leads(p) && kube_watch_all_synced(p->watch)) {
+		if (leads(p) && in_sync(p)) {
 			ok = reconcile(p->reconciler, key);
 			metrics_add(p->metrics, RECONCILES, 1,
 				    metrics_labels(ok ? "success" : "error"));
@@ -165,7 +178,7 @@ static void readyz(void *ctx, const struct httpd_request *req, struct httpd_answ
 	struct program *p = ctx;
 
 	(void)req;
-	if (p->watch && kube_watch_all_synced(p->watch)) {
+	if (in_sync(p)) {
 		buf_puts(&a->body, "ok\n");
 		return;
 	}

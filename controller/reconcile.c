@@ -232,7 +232,7 @@ static int work(struct turn *t, struct err *e)
 
 	turn_read_cached(t);
 	turn_decide(t);
-	if (t->verdict.spec_valid && !t->foreign && !t->obs->no_workload) {
+	if (!t->verdict.refusal.reason && !t->obs->no_workload) {
 		r = children_apply(t, e);
 		if (r)
 			return r;
