@@ -67,7 +67,8 @@ struct json *desired_match_labels(const struct workerapp *app)
 }
 
 /*
- * it, its writer needs `update` on workerapps/finalizers.
+ * Without blockOwnerDeletion: a cluster that guards it (OwnerReferencesPermissionEnforcement) wants `update` on
+ * workerapps/finalizers for it, and all that it gives is that a foreground deletion waits for the children.
  */
 struct json *desired_owner(const struct workerapp *app)
 {

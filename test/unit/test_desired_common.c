@@ -120,7 +120,7 @@ static void assert_legal(const struct json *object, const char *kind, const char
 	app_fixture_is(
 		json_get(metadata, "ownerReferences"),
 		"[{'apiVersion':'celld-operator.io/v1alpha1','kind':'WorkerApp','name':'" NAME_46
-		"','uid':'u-1','controller':true,'blockOwnerDeletion':true}]");
+		"','uid':'u-1','controller':true}]");
 }
 
 static void the_longest_name_fits_everywhere(void **state)

@@ -4,7 +4,7 @@ kubectl get mutatingwebhookconfiguration,validatingwebhookconfiguration celld-op
 app good v0.6.2 | kubectl apply -f - > /dev/null
 app web v0.4.1 | kubectl apply -f - > /dev/null
 check "the fleet is Ready" ready $ns web 60
-record all
+record all web
 kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration celld-operator > /dev/null
 check "a breaking upgrade is stored" patch web '{"celld":{"image":"ghcr.io/denoland/celld:v0.5.0"},"websockets":true}'
 check "phase Degraded" until_ 20 phase_is $ns web Degraded
