@@ -121,7 +121,7 @@ static void ask_for_sweep(struct turn *t)
 	enum rollout_reason why = t->decision.reason;
 	int64_t begun = 0;
 
-	if (why == ROLLOUT_SWEEP)
+	if (why == ROLLOUT_SWEEP || (why == ROLLOUT_SETTLING && !t->obs->swept))
 		sweep_request(t->o->sweeper, t->key);
 	else if ((why == ROLLOUT_RESTORING || why == ROLLOUT_UNREACHABLE) &&
 		 oldest_sweep(t, &begun) && clock_mono_ms() - begun > SWEEP_AGAIN_MS)
