@@ -115,17 +115,35 @@ static bool oldest_sweep(const struct turn *t, int64_t *ret)
 	return any;
 }
 
-/* Whoever waits for the pods' state gets a fresh one; the sweep brings the key back. */
-static void ask_for_sweep(struct turn *t)
+/* A pod that runs and was never asked, as after a start of this process. */
+static bool unasked(const struct turn *t)
+{
+	for (size_t i = 0; i < t->n_pods; i++) {
+		if (t->pods[i].running && t->pods[i].ip[0] && !t->states[i].asked)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whoever waits for the pods' state gets a fresh one; the sweep brings the key back. True: the status waits for it too, so
+ * that a process that has just started writes nothing that it will know better in a moment.
+ */
+static bool ask_for_sweep(struct turn *t)
 {
 	enum rollout_reason why = t->decision.reason;
 	int64_t begun = 0;
 
-	if (why == ROLLOUT_SWEEP || (why == ROLLOUT_SETTLING && !t->obs->swept))
+	if (why == ROLLOUT_SETTLING && !t->obs->swept)
+		sweep_request(t->o->sweeper, t->key); /* while it settles */
+	if (why == ROLLOUT_SWEEP || unasked(t)) {
 		sweep_request(t->o->sweeper, t->key);
-	else if ((why == ROLLOUT_RESTORING || why == ROLLOUT_UNREACHABLE) &&
-		 oldest_sweep(t, &begun) && clock_mono_ms() - begun > SWEEP_AGAIN_MS)
+		return true;
+	}
+	if ((why == ROLLOUT_RESTORING || why == ROLLOUT_UNREACHABLE) && oldest_sweep(t, &begun) &&
+	    clock_mono_ms() - begun > SWEEP_AGAIN_MS)
 		sweep_request(t->o->sweeper, t->key);
+	return false;
 }
 
 static bool serves_own_version(const struct turn *t)
@@ -216,7 +234,7 @@ static int work(struct turn *t, struct err *e)
 
 	turn_read_cached(t);
 	turn_decide(t);
-	if (t->verdict.spec_valid && !t->foreign && !t->obs->no_workload) {
+	if (!t->verdict.refusal.reason && !t->obs->no_workload) {
 		r = children_apply(t, e);
 		if (r)
 			return r;
@@ -232,9 +250,10 @@ static int work(struct turn *t, struct err *e)
 		queue_add(t->o->queue, t->key); /* the status of what has become of it */
 		return 0;
 	}
-	ask_for_sweep(t);
 	if (t->decision.requeue > 0)
 		queue_add_after(t->o->queue, t->key, t->decision.requeue);
+	if (ask_for_sweep(t))
+		return 0;
 	r = write_status(t, e);
 	if (!r)
 		tell_refusal(t);
