@@ -9,11 +9,11 @@ enum { MINUTE = 60000, HOUR = 3600000 };
 static const char *const levels[] = { "debug", "info", "warn", "error", NULL };
 static const char *const formats[] = { "text", "json", NULL };
 
-enum { ROWS = 22 };
+enum { OWN_ROWS = 23, ROWS = OWN_ROWS + DESIRED_FLAGS };
 
 static void rows(struct options *o, struct flag to[ROWS])
 {
-	const struct flag table[ROWS] = {
+	const struct flag table[OWN_ROWS] = {
 		{ "kubeconfig", 0, FLAG_STRING, &o->kubeconfig, NULL, 0, 0, NULL, "FILE",
 		  "how to reach the API server; in a cluster it is not needed" },
 		{ "kube-api-qps", 0, FLAG_INT, &o->qps, "50", 1, 100000, NULL, NULL,
@@ -47,6 +47,8 @@ static void rows(struct options *o, struct flag to[ROWS])
 		  "celld's lease lifetime in production" },
 		{ "recheck", 0, FLAG_DURATION, &o->recheck_ms, "10s", 100, MINUTE * 10, NULL, NULL,
 		  "pause before a closed gate is looked at again" },
+		{ "discovery-interval", 0, FLAG_DURATION, &o->discovery_ms, "1m", 100, HOUR, NULL,
+		  NULL, "pause between looks at which of Gateway API, Istio and KEDA are there" },
 		{ "compat-table", 0, FLAG_STRING, &o->compat_table, NULL, 0, 0, NULL, "FILE",
 		  "facts of celld's versions instead of the built-in ones" },
 		{ "metrics-bind-address", 0, FLAG_STRING, &o->metrics_address, ":8443", 0, 0, NULL,
@@ -63,8 +65,9 @@ static void rows(struct options *o, struct flag to[ROWS])
 		  "print this text and exit" },
 	};
 
-	for (int i = 0; i < ROWS; i++)
+	for (int i = 0; i < OWN_ROWS; i++)
 		to[i] = table[i];
+	desired_flags_rows(&o->around, to + OWN_ROWS);
 }
 
 int options_read(int argc, char **argv, struct options *ret, struct err *e)
@@ -95,4 +98,5 @@ void options_help(void)
 void options_done(struct options *o)
 {
 	strlist_done(&o->namespaces);
+	desired_flags_done(&o->around);
 }
