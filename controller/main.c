@@ -132,12 +132,13 @@ static void on_event(void *ctx, size_t kind, enum kube_watch_type type, const st
 			look_at_all(p);
 		return;
 	}
-	if (!cache_key_of((enum cache_kind)kind, object, key, sizeof(key)))
-		return;
-	if (type == KUBE_DELETED)
-		cache_remove(p->cache, (enum cache_kind)kind, object);
-	else if (!cache_put(p->cache, (enum cache_kind)kind, object))
-		return; /* the echo of an own write */
+	if (type == KUBE_DELETED) {
+		if (!cache_gone(p->cache, (enum cache_kind)kind, object, key, sizeof(key)))
+			return;
+	} else if (!cache_key_of((enum cache_kind)kind, object, key, sizeof(key)) ||
+		   !cache_put(p->cache, (enum cache_kind)kind, object)) {
+		return; /* nobody's, or the echo of an own write */
+	}
 	queue_add(p->queue, key);
 }
 
