@@ -134,6 +134,8 @@ static bool ask_for_sweep(struct turn *t)
 	enum rollout_reason why = t->decision.reason;
 	int64_t begun = 0;
 
+	if (why == ROLLOUT_SETTLING && !t->obs->swept)
+		sweep_request(t->o->sweeper, t->key); /* while it settles */
 	if (why == ROLLOUT_SWEEP || unasked(t)) {
 		sweep_request(t->o->sweeper, t->key);
 		return true;
