@@ -139,8 +139,8 @@ void http_pool_put(struct http_pool *p, struct http_client *c);
 struct http_batch;
 
 struct http_batch_limits {
-	int in_flight;	     /* at once, >= 1 */
-	int slow_in_flight;  /* the same for those of http_batch_add_slow, which take none of the others' places */
+	int in_flight; /* at once, >= 1 */
+	int slow_in_flight; /* the same for those of http_batch_add_slow, which take none of the others' places */
 	int64_t request_ms;  /* each request, connecting included */
 	int64_t batch_ms;    /* the whole run: what has not ended by then is ERR_TIMEOUT */
 	size_t max_response; /* bytes of body */

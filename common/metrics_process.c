@@ -22,8 +22,8 @@ static void write_cpu(struct buf *to)
 	struct timespec ts;
 
 	if (!clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts))
-		sample(to, "process_cpu_seconds_total", METRIC_COUNTER, "User and system time spent",
-		       (double)ts.tv_sec + (double)ts.tv_nsec / 1e9);
+		sample(to, "process_cpu_seconds_total", METRIC_COUNTER,
+		       "User and system time spent", (double)ts.tv_sec + (double)ts.tv_nsec / 1e9);
 }
 
 static void write_memory(struct buf *to)

@@ -35,7 +35,8 @@ static const struct {
 	[IN_USE] = { "celld_in_use_bytes", "The same without what the allocator keeps" },
 	[WORKING_SET] = { "celld_cgroup_working_set_bytes",
 			  "Active memory of the container's cgroup" },
-	[CURRENT] = { "celld_cgroup_current_bytes", "All memory charged to the container's cgroup" },
+	[CURRENT] = { "celld_cgroup_current_bytes",
+		      "All memory charged to the container's cgroup" },
 	[RESTARTS] = { "celld_container_restarts", "How often the kubelet has restarted celld" },
 	[SELF_FENCED] = { "celld_self_fenced",
 			  "1 when celld's last end was its own fence (exit code 3)" },
@@ -221,13 +222,16 @@ static const struct {
 	double (*value)(const struct fleet_row *f);
 	size_t labels;
 } fleet_table[] = {
-	{ "celld_fleet_complete", "1 when every pod of the fleet exists and answered in the last sweep",
-	  sampled, complete, 2 },
+	{ "celld_fleet_complete",
+	  "1 when every pod of the fleet exists and answered in the last sweep", sampled, complete,
+	  2 },
 	{ "celld_fleet_sample_timestamp_seconds", "When the last sweep of the fleet ended", sampled,
 	  sampled_at, 2 },
 	{ "celld_fleet_rollout_partition",
-	  "Pods below this ordinal are still to be replaced; absent at rest", rolling, partition, 2 },
-	{ "celld_fleet_phase", "1 for the phase that the WorkerApp's status names", always, one, 3 },
+	  "Pods below this ordinal are still to be replaced; absent at rest", rolling, partition,
+	  2 },
+	{ "celld_fleet_phase", "1 for the phase that the WorkerApp's status names", always, one,
+	  3 },
 };
 
 static void write_fleets(const struct page *page, size_t which, struct buf *to)

@@ -9,7 +9,7 @@ enum { MINUTE = 60000, HOUR = 3600000 };
 static const char *const levels[] = { "debug", "info", "warn", "error", NULL };
 static const char *const formats[] = { "text", "json", NULL };
 
-enum { ROWS = 22 };
+enum { ROWS = 24 };
 
 static void rows(struct options *o, struct flag to[ROWS])
 {
@@ -51,6 +51,10 @@ static void rows(struct options *o, struct flag to[ROWS])
 		  "facts of celld's versions instead of the built-in ones" },
 		{ "metrics-bind-address", 0, FLAG_STRING, &o->metrics_address, ":8443", 0, 0, NULL,
 		  "HOST:PORT", "where /metrics is served; 0: nowhere" },
+		{ "metrics-secure", 0, FLAG_BOOL, &o->metrics_secure, "false", 0, 0, NULL, NULL,
+		  "serve /metrics over TLS, to those alone whom the cluster's rules let GET it" },
+		{ "metrics-cert-dir", 0, FLAG_STRING, &o->metrics_cert_dir, NULL, 0, 0, NULL, "DIR",
+		  "tls.crt and tls.key for that; read again when they change" },
 		{ "health-probe-bind-address", 0, FLAG_STRING, &o->health_address, ":8081", 0, 0,
 		  NULL, "HOST:PORT", "where /healthz and /readyz are served" },
 		{ "log-level", 0, FLAG_CHOICE, &o->log_level, "info", 0, 0, levels, NULL,

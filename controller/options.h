@@ -18,7 +18,8 @@ struct options {
 	const char *operator_namespace;
 	int64_t state_poll_ms;
 	int64_t settle_ms, hold_ms, recheck_ms;
-	const char *metrics_address, *health_address;
+	const char *metrics_address, *metrics_cert_dir, *health_address;
+	bool metrics_secure;
 	const char *log_level, *log_format;
 	bool version, help;
 };

@@ -10,7 +10,7 @@
 struct item {
 	char *key;
 	bool ready, working, again;
-	int64_t due; /* monotonic; 0: not delayed */
+	int64_t due;   /* monotonic; 0: not delayed */
 	int64_t since; /* monotonic, when it became ready */
 	int failures;
 	struct item *next; /* in the list of ready ones */

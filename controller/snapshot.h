@@ -8,6 +8,7 @@
 #define CONTROLLER_SNAPSHOT_H
 
 #include "common/celld/state.h"
+#include "common/strlist.h"
 #include "controller/observe.h"
 
 struct snapshot_pod {
@@ -18,10 +19,10 @@ struct snapshot_pod {
 };
 
 struct snapshot {
-	int refs;	     /* of the store's lock */
-	int64_t begun_ms;    /* monotonic, when the sweep began */
-	int64_t sampled_ms;  /* wall clock, when its last answer was there */
-	bool complete;	     /* every pod that the fleet should have exists and gave a valid answer */
+	int refs;	    /* of the store's lock */
+	int64_t begun_ms;   /* monotonic, when the sweep began */
+	int64_t sampled_ms; /* wall clock, when its last answer was there */
+	bool complete; /* every pod that the fleet should have exists and gave a valid answer */
 	size_t n;
 	struct snapshot_pod pods[]; /* every pod that was asked */
 };

@@ -21,15 +21,16 @@ struct sweeper;
 enum { SWEEP_IN_FLIGHT = 512, SWEEP_SLOW_IN_FLIGHT = 64 };
 
 struct sweep_opts {
-	struct cache *cache; /* lent, like all below */
-	struct queue *queue; /* told of apps whose state has changed, or was asked for */
-	struct snapshots *snapshots;	 /* where the results go */
+	struct cache *cache;	     /* lent, like all below */
+	struct queue *queue;	     /* told of apps whose state has changed, or was asked for */
+	struct snapshots *snapshots; /* where the results go */
 	const struct celld_table *table; /* ports and required members by version */
 	struct http_cancel *cancel;
 	int64_t interval_ms;
 	int64_t request_ms, batch_ms; /* of one pod; of a whole sweep. 0: 3 s, 10 s */
 	bool (*active)(void *ctx);    /* do we lead? */
-	void (*swept)(void *ctx, int64_t ms, size_t pods); /* after each full sweep; NULL: not told */
+	void (*swept)(void *ctx, int64_t ms,
+		      size_t pods); /* after each full sweep; NULL: not told */
 	void *ctx;
 };
 

@@ -217,10 +217,8 @@ void telemetry_turn(struct telemetry *t, bool ok, int64_t ms)
 	metrics_observe(t->metrics, RECONCILE_SECONDS, (double)ms / 1000, NULL);
 }
 
-void telemetry_swept(void *telemetry, int64_t ms, size_t pods)
+void telemetry_swept(struct telemetry *t, int64_t ms, size_t pods)
 {
-	struct telemetry *t = telemetry;
-
 	metrics_observe(t->metrics, SWEEP_SECONDS, (double)ms / 1000, NULL);
 	metrics_set(t->metrics, SWEEP_PODS, (double)pods, NULL);
 }
@@ -284,7 +282,8 @@ int telemetry_serve(struct telemetry *t, const struct telemetry_server *o, struc
 	if (o->secure) {
 		if (str_empty(o->cert_dir))
 			return err_set(e, ERR_INVALID,
-				       "--metrics-secure needs --metrics-cert-dir with tls.crt and tls.key");
+				       "--metrics-secure needs --metrics-cert-dir with tls.crt and "
+				       "tls.key");
 		t->cert = xasprintf("%s/tls.crt", o->cert_dir);
 		t->key = xasprintf("%s/tls.key", o->cert_dir);
 		t->access = kube_access_new(o->config, o->cancel);

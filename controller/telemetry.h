@@ -38,8 +38,7 @@ void telemetry_free(struct telemetry *t);
 /* From here on the watch's series are there too. */
 void telemetry_watch(struct telemetry *t, struct kube_watch *w);
 void telemetry_turn(struct telemetry *t, bool ok, int64_t ms);
-/* sweep_opts.swept: ctx is the struct telemetry. */
-void telemetry_swept(void *t, int64_t ms, size_t pods);
+void telemetry_swept(struct telemetry *t, int64_t ms, size_t pods);
 /* The whole page. */
 void telemetry_text(struct telemetry *t, struct buf *to);
 

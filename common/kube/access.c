@@ -139,7 +139,8 @@ static int may(struct kube_access *a, const struct json *user, const char *verb,
 		return r;
 	if (!json_get_bool(json_get(answer, "status"), "allowed", false))
 		return err_set(e, ERR_FORBIDDEN, "%s may not %s %s",
-			       json_get_str(user, "username") ? json_get_str(user, "username") : "?",
+			       json_get_str(user, "username") ? json_get_str(user, "username")
+							      : "?",
 			       verb, path);
 	return 0;
 }
@@ -185,7 +186,7 @@ int kube_access_check(struct kube_access *a, const char *authorization, const ch
 	digest_of(token, verb, path, digest);
 	if (recall(a, digest, now, &r)) {
 		if (r)
-			return err_set(e, (enum err_code)-r, "refused");
+			return err_set(e, (enum err_code) - r, "refused");
 		return 0;
 	}
 	r = ask_both(a, token, verb, path, &known, e);

@@ -18,7 +18,8 @@ struct kube_config;
 enum { KUBE_ACCESS_KEPT_MS = 60000, KUBE_ACCESS_KEPT = 64 };
 
 /* Both are lent and outlive it. cancel may be NULL. */
-struct kube_access *kube_access_new(struct kube_config *config, struct http_cancel *cancel) must_use;
+struct kube_access *kube_access_new(struct kube_config *config,
+				    struct http_cancel *cancel) must_use;
 void kube_access_free(struct kube_access *a);
 /*
  * authorization: the header's value, NULL: none. verb "get", path "/metrics". Blocks for at most 5 s. From any thread.
