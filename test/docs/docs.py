@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BIN = pathlib.Path(os.environ.get("BIN", ROOT / "build/debug/bin")).resolve()
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # Flags of other tools that the pages name.
-OTHERS = set("--all --for --nodes --previous --replicas --show-managed-fields --timeout --type".split())
+OTHERS = set("--all --args --for --nodes --previous --replicas --show-managed-fields --timeout --type".split())
 # Reasons of conditions at their best: nothing to do.
 GOOD = {"Ready", "Validated", "Observed"}
 passed, failures = 0, []
@@ -117,7 +117,7 @@ def flags():
 def targets():
     makefile = (ROOT / "GNUmakefile").read_text()
     for page in PAGES:
-        for target in set(re.findall(r"`make (?:[A-Z_]+=\S+ )*([a-z][a-z-]*)", page.read_text())):
+        for target in set(re.findall(r"`make (?:[A-Z_]+=\S+ )*([a-z][a-z-]*)(?![/a-z-])", page.read_text())):
             check(re.search(rf"^[a-z -]*\b{target}\b[a-z -]*:", makefile, re.M), f"{name(page)}: no target {target}")
 
 
