@@ -73,6 +73,8 @@ static struct json *ask(enum review_endpoint endpoint, const struct workerapp_de
 #define FILLED                                                                                     \
 	"'annotations':{'celld-operator.io/defaulted':'spec.celld.image,spec.podLabels[a.b/c]'},"
 
+#define LABELLED "'podLabels':{'a.b/c':'d'},"
+
 static void patch_is(const char *request, const struct workerapp_defaults *d, const char *want)
 {
 	cleanup_json struct json *answer = ask(REVIEW_MUTATE_WORKERAPP, d, request);
@@ -106,13 +108,8 @@ static void test_patch(void **state)
 		 "\"value\":\"spec.celld.image,spec.podLabels[a.b/c]\"}]");
 	/* A stored app keeps its value, with or without defaults of today. */
 	patch_is(
-		"'operation':'UPDATE','object':" APP(
-			FILLED,
-			"'podLabels':{'a.b/c':'d'},") ",'oldObject':" APP(FILLED,
-									  "'celld':{'image':'r.io/"
-									  "celld:v0.6.1'},"
-									  "'podLabels':{'a/"
-									  "b~c':'d'},"),
+		"'operation':'UPDATE','object':" APP(FILLED, LABELLED) ",'oldObject':" APP(
+			FILLED, "'celld':{'image':'r.io/celld:v0.6.1'}," LABELLED),
 		NULL,
 		"[{\"op\":\"add\",\"path\":\"/spec/celld\",\"value\":{}},"
 		"{\"op\":\"add\",\"path\":\"/spec/celld/image\",\"value\":\"r.io/celld:v0.6.1\"}]");
