@@ -134,6 +134,8 @@ static void serve_readyz(void *ctx, const struct httpd_request *req, struct http
 		why = "shutting down\n";
 	else if (!server)
 		why = "starting\n";
+	else if (!httpd_certificate_expiry(server))
+		why = "there is no serving certificate yet\n";
 	else if (httpd_certificate_expiry(server) <= clock_wall_ms() / 1000)
 		why = "the serving certificate has expired\n";
 	if (!str_eq(why, "ok\n"))
@@ -216,6 +218,11 @@ const struct endpoint_routes *endpoints_health(const struct endpoints *p)
 const struct endpoint_routes *endpoints_metrics(const struct endpoints *p)
 {
 	return &p->metrics_routes;
+}
+
+void endpoints_collect(struct endpoints *p, metrics_collector f, void *ctx)
+{
+	metrics_collect(p->metrics, f, ctx);
 }
 
 void endpoints_reloaded(void *ctx, const struct err *e)

@@ -9,6 +9,7 @@
 
 #include "common/celld/table.h"
 #include "common/httpd.h"
+#include "common/metrics.h"
 
 enum { ENDPOINT_ROUTES_MAX = 8 };
 
@@ -34,6 +35,8 @@ const struct endpoint_routes *endpoints_admission(const struct endpoints *p);
 const struct endpoint_routes *endpoints_health(const struct endpoints *p);
 const struct endpoint_routes *endpoints_metrics(const struct endpoints *p);
 
+/* Adds a source of metrics; see metrics_collect. */
+void endpoints_collect(struct endpoints *p, metrics_collector f, void *ctx);
 /* For httpd_options.on_reload; ctx is the struct endpoints. */
 void endpoints_reloaded(void *ctx, const struct err *e);
 /*
