@@ -229,7 +229,6 @@ const struct endpoint_routes *endpoints_metrics(const struct endpoints *p)
 	return &p->metrics_routes;
 }
 
-<<<<<<< HEAD
 void endpoints_judge_by(struct endpoints *p, struct settings *settings)
 {
 	p->settings = settings;
@@ -245,11 +244,11 @@ void endpoints_settings_reloaded(void *ctx, const char *name, const struct err *
 			  e->message, NULL);
 	else
 		log_info("new settings in use", "file", name, NULL);
-=======
+}
+
 void endpoints_collect(struct endpoints *p, metrics_collector f, void *ctx)
 {
 	metrics_collect(p->metrics, f, ctx);
->>>>>>> install
 }
 
 void endpoints_reloaded(void *ctx, const struct err *e)

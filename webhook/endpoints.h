@@ -8,11 +8,8 @@
 #include <stdatomic.h>
 
 #include "common/httpd.h"
-<<<<<<< HEAD
 #include "common/settings.h"
-=======
 #include "common/metrics.h"
->>>>>>> install
 
 enum { ENDPOINT_ROUTES_MAX = 8 };
 
@@ -38,15 +35,12 @@ const struct endpoint_routes *endpoints_admission(const struct endpoints *p);
 const struct endpoint_routes *endpoints_health(const struct endpoints *p);
 const struct endpoint_routes *endpoints_metrics(const struct endpoints *p);
 
-<<<<<<< HEAD
 /* By what reviews are judged; lent, before the first review. */
 void endpoints_judge_by(struct endpoints *p, struct settings *settings);
 /* For settings_options.on_reload; ctx is the struct endpoints. */
 void endpoints_settings_reloaded(void *ctx, const char *name, const struct err *e);
-=======
 /* Adds a source of metrics; see metrics_collect. */
 void endpoints_collect(struct endpoints *p, metrics_collector f, void *ctx);
->>>>>>> install
 /* For httpd_options.on_reload; ctx is the struct endpoints. */
 void endpoints_reloaded(void *ctx, const struct err *e);
 /*

@@ -156,8 +156,9 @@ static int check_options(int argc, int rest, char **argv, struct err *e)
 			return err_wrap(e, "%s", names[i]);
 	}
 	if (opt.certs.wanted && (opt.cert_file || opt.key_file))
-		return err_set(e, ERR_INVALID,
-			       "--self-managed-certs goes without --tls-cert-file and --tls-key-file");
+		return err_set(
+			e, ERR_INVALID,
+			"--self-managed-certs goes without --tls-cert-file and --tls-key-file");
 	if (opt.certs.wanted)
 		return certificates_check(&opt.certs, e);
 	if (str_empty(opt.cert_file) || str_empty(opt.key_file))
@@ -228,13 +229,9 @@ static void wait_for_signal(const sigset_t *set)
 /* set: SIGTERM and SIGINT, blocked already. */
 static int serve(const sigset_t *set, struct err *e)
 {
-<<<<<<< HEAD
 	cleanup_endpoints struct endpoints *p = endpoints_new(e);
 	cleanup_settings struct settings *settings = NULL;
-=======
-	cleanup_endpoints struct endpoints *p = endpoints_new(table, e);
 	cleanup_certificates struct certificates *certs = NULL; /* outlives the servers */
->>>>>>> install
 	cleanup_httpd struct httpd *admission = NULL, *health = NULL, *metrics = NULL;
 	unsigned cut;
 	int r;
