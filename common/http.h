@@ -146,7 +146,8 @@ void http_pool_put(struct http_pool *p, struct http_client *c);
 struct http_batch;
 
 struct http_batch_limits {
-	int in_flight;	     /* at once, >= 1 */
+	int in_flight; /* at once, >= 1 */
+	int slow_in_flight; /* the same for those of http_batch_add_slow, which take none of the others' places */
 	int64_t request_ms;  /* each request, connecting included */
 	int64_t batch_ms;    /* the whole run: what has not ended by then is ERR_TIMEOUT */
 	size_t max_response; /* bytes of body */
@@ -163,6 +164,8 @@ define_cleanup(struct http_batch *, http_batch_free);
 /* Queues a GET of url (copied; http or https; never through a proxy, connection not kept).
 	 * tag comes back with the answer. */
 void http_batch_add(struct http_batch *b, const char *url, void *tag);
+/* The same in a lane of its own, for peers that may well be silent: they do not hold up the others. */
+void http_batch_add_slow(struct http_batch *b, const char *url, void *tag);
 /* Runs what was added; calls done exactly once for each, also for those cut by the batch's end or
  * by cancelling (ERR_CANCELED). Afterwards the batch is empty and may be used again. -ERR_CANCELED
  * when cancelled. */
