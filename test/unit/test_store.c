@@ -483,8 +483,8 @@ static void test_google(void **state)
 		{ .want = "POST /token",
 		  .body = "{\"access_token\":\"ya29.x\",\"expires_in\":3599,\"token_type\":"
 			  "\"Bearer\"}" },
-		{ .want = "GET"
-			  "/storage/v1/b/cells/o/apps%2Fchat%2Fdeploy%2Fcurrent.json?alt=media ",
+		{ .want = "GET "
+			  "/storage/v1/b/cells/o/apps%2Fchat%2Fdeploy%2Fcurrent.json?alt=media",
 		  .headers = "x-goog-generation: 17\r\n",
 		  .body = "{}" },
 		{ .want = "GET /storage/v1/b/cells/o/apps%2Fchat%2Fdeploy%2Fcurrent.json?alt=media&"
