@@ -23,6 +23,7 @@
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/metrics.h"
+#include "controller/around.h"
 #include "controller/cache.h"
 #include "controller/options.h"
 #include "controller/queue.h"
@@ -57,6 +58,7 @@ struct program {
 	struct cache *cache;
 	struct queue *queue;
 	struct kube_watch *watch;
+	struct around *around;
 	struct sweeper *sweeper;
 	struct reconciler *reconciler;
 	struct metrics *metrics;
@@ -84,17 +86,23 @@ static int64_t may_write(void *ctx)
 	return p->lease ? lease_may_write(p->lease) : 0;
 }
 
-static void won(void *ctx)
+static void look_at_all(struct program *p)
 {
-	struct program *p = ctx;
 	struct strlist keys = STRLIST_INIT;
 
-	atomic_store(&p->leading, true);
-	log_info("leading", "identity", p->identity, NULL);
 	cache_apps(p->cache, &keys);
 	for (size_t i = 0; i < keys.n; i++)
 		queue_add(p->queue, keys.v[i]);
 	strlist_done(&keys);
+}
+
+static void won(void *ctx)
+{
+	struct program *p = ctx;
+
+	atomic_store(&p->leading, true);
+	log_info("leading", "identity", p->identity, NULL);
+	look_at_all(p);
 }
 
 /* Whoever has lost the Lease must not finish anything: the process ends at once, without clean-up. */
@@ -108,6 +116,11 @@ static void lost(void *ctx, const char *why)
 	_exit(EXIT_FAILURE);
 }
 
+static bool knows_all(struct program *p)
+{
+	return kube_watch_all_synced(p->watch) && around_settled(p->around);
+}
+
 static void on_event(void *ctx, size_t kind, enum kube_watch_type type, const struct json *object)
 {
 	struct program *p = ctx;
@@ -115,10 +128,12 @@ static void on_event(void *ctx, size_t kind, enum kube_watch_type type, const st
 
 	if (type == KUBE_SYNCED) {
 		log_info("watch in sync", "kind", cache_kinds[kind].kind, NULL);
-		if (kube_watch_all_synced(p->watch) && leads(p))
-			won(p);
+		if (knows_all(p) && leads(p))
+			look_at_all(p);
 		return;
 	}
+	if (kind == CACHE_APP)
+		around_app(p->around, type, object);
 	if (!cache_key_of((enum cache_kind)kind, object, key, sizeof(key)))
 		return;
 	if (type == KUBE_DELETED)
@@ -126,6 +141,15 @@ static void on_event(void *ctx, size_t kind, enum kube_watch_type type, const st
 	else if (!cache_put(p->cache, (enum cache_kind)kind, object))
 		return; /* the echo of an own write */
 	queue_add(p->queue, key);
+}
+
+/* The cluster has other kinds than before: every app is looked at again. */
+static void on_changed(void *ctx)
+{
+	struct program *p = ctx;
+
+	if (knows_all(p) && leads(p))
+		look_at_all(p);
 }
 
 static void *work(void *ctx)
@@ -137,7 +161,7 @@ static void *work(void *ctx)
 		int64_t begun = clock_mono_ms();
 		bool ok = true;
 
-		if (leads(p) && kube_watch_all_synced(p->watch)) {
+		if (leads(p) && knows_all(p)) {
 			ok = reconcile(p->reconciler, key);
 			metrics_add(p->metrics, RECONCILES, 1,
 				    metrics_labels(ok ? "success" : "error"));
@@ -269,15 +293,15 @@ static void make_identity(struct program *p)
 
 static int start_watch(struct program *p, struct err *e)
 {
-	static struct kube_watch_kind kinds[CACHE_KINDS];
+	static struct kube_watch_kind kinds[CACHE_OPTIONAL];
 	struct kube_watch_opts o = { .config = p->config,
 				     .kinds = kinds,
-				     .n = CACHE_KINDS,
+				     .n = CACHE_OPTIONAL,
 				     .namespaces = &p->o.namespaces,
 				     .handler = on_event,
 				     .ctx = p };
 
-	for (size_t i = 0; i < CACHE_KINDS; i++)
+	for (size_t i = 0; i < CACHE_OPTIONAL; i++)
 		kinds[i] = (struct kube_watch_kind){
 			.kind = &cache_kinds[i],
 			.label_selector = i == CACHE_APP ? p->o.selector : WORKERAPP_LABEL,
@@ -313,6 +337,12 @@ static void make_parts(struct program *p)
 					   .qps = (double)p->o.qps,
 					   .may_write = may_write,
 					   .may_write_ctx = p };
+	struct around_opts around = { .config = p->config,
+				      .namespaces = &p->o.namespaces,
+				      .flags = &p->o.around,
+				      .discovery_ms = p->o.discovery_ms,
+				      .changed = on_changed,
+				      .ctx = p };
 	struct event_opts events = { .controller = "celld-operator.io/controller",
 				     .instance = p->identity };
 
@@ -321,6 +351,10 @@ static void make_parts(struct program *p)
 	p->events = event_recorder_new(&events);
 	p->cache = cache_new();
 	p->queue = queue_new(FIRST_RETRY_MS, MOST_RETRY_MS);
+	around.client = p->client;
+	around.cache = p->cache;
+	around.queue = p->queue;
+	p->around = around_new(&around);
 	p->metrics = metrics_new(metric_table, METRIC_ROWS);
 	metrics_collect(p->metrics, collect, p);
 }
@@ -338,6 +372,7 @@ static void start_workers(struct program *p)
 				    .cache = p->cache,
 				    .queue = p->queue,
 				    .events = p->events,
+				    .around = p->around,
 				    .table = p->table,
 				    .operator_namespace = p->o.operator_namespace,
 				    .settle_ms = p->o.settle_ms,
@@ -370,6 +405,7 @@ static int start(struct program *p, struct err *e)
 		r = start_watch(p, e);
 	if (r)
 		return r;
+	around_run(p->around);
 	start_workers(p);
 	return start_lease(p, e);
 }
@@ -390,6 +426,7 @@ static void stop(struct program *p)
 		lease_stop(p->lease, true);
 	if (p->watch)
 		kube_watch_stop(p->watch);
+	around_free(p->around);
 	httpd_free(p->health);
 	httpd_free(p->metrics_server);
 	reconcile_free(p->reconciler);
