@@ -359,6 +359,14 @@ static void make_parts(struct program *p)
 	metrics_collect(p->metrics, collect, p);
 }
 
+/* Our own pod tells of which families pods are here: POD_IPS comes from its status.podIPs. */
+static bool pods_have_ipv6(void)
+{
+	const char *own = getenv("POD_IPS");
+
+	return own && strchr(own, ':');
+}
+
 static void start_workers(struct program *p)
 {
 	const struct sweep_opts sweep = { .cache = p->cache,
@@ -375,6 +383,7 @@ static void start_workers(struct program *p)
 				    .around = p->around,
 				    .table = p->table,
 				    .operator_namespace = p->o.operator_namespace,
+				    .ipv6 = pods_have_ipv6(),
 				    .settle_ms = p->o.settle_ms,
 				    .hold_ms = p->o.hold_ms,
 				    .recheck_ms = p->o.recheck_ms };

@@ -24,6 +24,7 @@ struct reconcile_opts {
 	struct around *around;
 	const struct celld_table *table;
 	const char *operator_namespace;
+	bool ipv6; /* pods of this cluster have IPv6 addresses */
 	int64_t settle_ms, hold_ms, recheck_ms;
 };
 

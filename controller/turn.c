@@ -84,6 +84,7 @@ static void choose_version(struct turn *t)
 	t->input.app_version = t->app_version;
 	t->input.expected = t->expected;
 	t->input.operator_namespace = t->o->operator_namespace;
+	t->input.ipv6 = t->o->ipv6;
 }
 
 static int wanted(const struct workerapp *app)
