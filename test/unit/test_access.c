@@ -3,10 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/http.h"
 #include "common/json.h"
@@ -32,24 +29,8 @@ struct world {
 
 static void world_start(struct world *w, const struct script_step *steps, size_t n)
 {
-	char path[] = "/tmp/test_access.XXXXXX";
-	int fd = mkstemp(path);
-	FILE *f = fdopen(fd, "w");
-	struct err e = ERR_INIT;
-
 	w->server = script_start(steps, n, NULL);
-	assert_non_null(f);
-	(void)fprintf(
-		f,
-		"{\"current-context\":\"c\",\"contexts\":[{\"name\":\"c\",\"context\":{\"cluster\":"
-		"\"k\","
-		"\"user\":\"u\"}}],\"clusters\":[{\"name\":\"k\",\"cluster\":{\"server\":\"%s\"}}],"
-		"\"users\":[{\"name\":\"u\",\"user\":{\"token\":\"own\"}}]}",
-		script_url(w->server));
-	assert_int_equal(fclose(f), 0);
-	if (kube_config_load(path, NULL, &w->config, &e))
-		fail_msg("%s", e.message);
-	(void)unlink(path);
+	w->config = kube_config_plain(script_url(w->server), "own");
 	w->access = kube_access_new(w->config, NULL);
 }
 
