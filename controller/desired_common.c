@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "controller/desired_route.h"
+
 char *desired_name(const struct workerapp *app)
 {
 	return xasprintf("%s-celld", app->name);
@@ -182,16 +184,26 @@ int desired_first_replicas(const struct workerapp *app)
 	return (int)n;
 }
 
-struct json *desired_all(const struct desired_input *in)
+/* By kind, as the list is: A..., H..., I..., N..., P..., Sca..., Ser..., Sta..., V... */
+struct json *desired_all(const struct desired_input *in, bool mesh)
 {
 	struct json *all = json_new_array();
+	enum route_mode mode = in->flags ? route_mode_of(in) : ROUTE_NONE;
 
+	if (in->flags && mesh)
+		json_add(all, desired_authorization_policy(in));
+	if (mode == ROUTE_HTTPROUTE || mode == ROUTE_INGRESS)
+		json_add(all, desired_route(in));
 	json_add(all, desired_network_policy(in));
 	json_add(all, desired_pdb(in));
+	if (in->flags)
+		json_add(all, desired_scaled_object(in, false));
 	json_add(all, desired_service(in));
 	json_add(all, desired_service_internal(in));
 	json_add(all, desired_service_account(in));
 	json_add(all,
 		 desired_statefulset(in, desired_first_replicas(in->app), DESIRED_PARTITION_REST));
+	if (mode == ROUTE_VIRTUALSERVICE)
+		json_add(all, desired_route(in));
 	return all;
 }

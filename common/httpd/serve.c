@@ -354,6 +354,8 @@ int serve_pair(gnutls_session_t session, const struct gnutls_cert_retr_st *info,
 	struct pair *p = gnutls_session_get_ptr(session);
 
 	(void)info;
+	if (!p)
+		return -1; /* none was handed over yet */
 	*cert = p->cert;
 	*n = p->n;
 	*key = p->key;
