@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "common/http.h"
 #include "common/kube/client.h"
@@ -15,6 +16,7 @@
 #include "common/kube/watch.h"
 #include "controller/telemetry.h"
 #include "test/lib/fleet_fixture.h"
+#include "test/lib/peer.h"
 #include "test/lib/script.h"
 
 struct world {
@@ -224,6 +226,131 @@ static void test_watch_series(void **state)
 	script_stop(s);
 }
 
+/* Everything at once; for promtool it goes to the file that METRICS_PAGE names. */
+static void write_page(struct world *w)
+{
+	cleanup(freep) char *text = page(w);
+	const char *path = getenv("METRICS_PAGE");
+	FILE *f = path ? fopen(path, "we") : NULL;
+
+	if (!path)
+		return;
+	assert_non_null(f);
+	(void)fputs(text, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+static struct snapshot *full(void)
+{
+	static const struct celld_count n = { true, 1500000000 };
+	struct snapshot *s = snapshot_new(1);
+	struct snapshot_pod *p = &s->pods[0];
+
+	(void)snprintf(p->uid, sizeof(p->uid), "uid-store-shop-celld-0");
+	s->sampled_ms = 1700000000500;
+	p->max_cells = 1000;
+	p->state.valid = true;
+	p->celld = (struct celld_state){ .occupied = n,
+					 .restoring = n,
+					 .evicting = n,
+					 .rss_bytes = n,
+					 .in_use_bytes = n,
+					 .cgroup_working_set_bytes = n,
+					 .cgroup_current_bytes = n,
+					 .shedding = CELLD_YES };
+	return s;
+}
+
+static void test_everything(void **state)
+{
+	static const struct script_step steps[] = {
+		{ .status = 403, .body = "{}", .again = true }
+	};
+	const char *cert = "build/test_telemetry.d/tls.crt",
+		   *key = "build/test_telemetry.d/tls.key";
+	struct script *s = script_start(steps, 1, NULL);
+	struct kube_watch_kind kinds[CACHE_KINDS];
+	struct kube_watch_opts o = { .kinds = kinds, .n = CACHE_KINDS, .handler = heard };
+	struct telemetry_server server = { .address = "127.0.0.1:0",
+					   .secure = true,
+					   .cert_dir = "build/test_telemetry.d" };
+	struct kube_watch *watch;
+	struct world w;
+	struct err e = ERR_INIT;
+	cleanup(freep) char *text = NULL;
+
+	(void)state;
+	(void)mkdir("build", 0755);
+	(void)mkdir("build/test_telemetry.d", 0755);
+	peer_write_pair(cert, key, "metrics", 3600);
+	world_start(&w, script_url(s));
+	for (size_t i = 0; i < CACHE_KINDS; i++)
+		kinds[i] = (struct kube_watch_kind){ .kind = &cache_kinds[i] };
+	o.config = server.config = w.config;
+	assert_int_equal(kube_watch_start(&o, &watch, &e), 0);
+	assert_true(script_wait(s, CACHE_KINDS));
+	telemetry_watch(w.telemetry, watch);
+	telemetry_turn(w.telemetry, true, 2);
+	telemetry_swept(w.telemetry, 20, 1);
+	(void)kube_raw_get(w.client, "/version", 0, NULL, &e);
+	put(&w, CACHE_APP, fleet_fixture_app("store", "shop", "RollingOut"));
+	put(&w, CACHE_STATEFULSET, fleet_fixture_sts("store", "shop", "s-1", 2, 1));
+	put(&w, CACHE_POD, fleet_fixture_pod("shop-celld-0", "10.0.0.1"));
+	(void)snapshots_put(w.snapshots, "store/shop", full());
+	assert_int_equal(telemetry_serve(w.telemetry, &server, &e), 0);
+	text = page(&w);
+	assert_non_null(strstr(text, "celld_fleet_rollout_partition{"));
+	assert_non_null(strstr(text, "celld_cgroup_current_bytes{"));
+	assert_non_null(strstr(text, "celld_controller_certificate_expiry_timestamp_seconds "));
+	write_page(&w);
+	world_stop(&w);
+	kube_watch_stop(watch);
+	script_stop(s);
+}
+
+/* Over TLS, and only for those whom the cluster's rules let read it. */
+static void test_guarded_page(void **state)
+{
+	static const struct script_step steps[] = {
+		{ .want = "POST /apis/authentication.k8s.io/v1/tokenreviews",
+		  .status = 201,
+		  .body = "{\"status\":{\"authenticated\":true,\"user\":{\"username\":\"prom\"}}"
+			  "}" },
+		{ .want = "POST /apis/authorization.k8s.io/v1/subjectaccessreviews",
+		  .status = 201,
+		  .body = "{\"status\":{\"allowed\":true}}" },
+	};
+	struct script *s = script_start(steps, 2, NULL);
+	struct telemetry_server server = { .address = "127.0.0.1:0",
+					   .secure = true,
+					   .cert_dir = "build/test_telemetry.d" };
+	struct world w;
+	struct peer *p;
+	struct peer_answer a;
+	struct err e = ERR_INIT;
+
+	(void)state;
+	world_start(&w, script_url(s));
+	server.config = w.config;
+	assert_int_equal(telemetry_serve(w.telemetry, &server, &e), 0);
+	p = peer_open(telemetry_port(w.telemetry), true);
+	peer_get(p, "/metrics");
+	peer_read(p, &a);
+	assert_int_equal(a.status, 401);
+	peer_answer_done(&a);
+	for (int i = 0; i < 2; i++) {
+		peer_puts(p, "GET /metrics HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer t\r\n\r\n");
+		peer_read(p, &a);
+		assert_int_equal(a.status, 200);
+		assert_non_null(strstr(a.body, "celld_controller_leader 1"));
+		peer_answer_done(&a);
+	}
+	assert_int_equal(script_count(s), 2);
+	peer_close(p);
+	world_stop(&w);
+	script_stop(s);
+}
+
 static void test_secure_needs_a_certificate(void **state)
 {
 	struct world w;
@@ -245,6 +372,8 @@ int main(void)
 		cmocka_unit_test(test_follower),
 		cmocka_unit_test(test_size_is_flat),
 		cmocka_unit_test(test_watch_series),
+		cmocka_unit_test(test_everything),
+		cmocka_unit_test(test_guarded_page),
 		cmocka_unit_test(test_secure_needs_a_certificate),
 	};
 	struct err e = ERR_INIT;
