@@ -440,7 +440,8 @@ static void check_pod_reason(const struct rollout_decision *d)
 		must(p->exists && p->ready && p->state == ROLLOUT_STATE_UNREACHABLE);
 		break;
 	default:
-		must(!"a reason that is about no pod");
+		print_state(d);
+		fail_msg("broken: a reason that is about no pod");
 	}
 }
 
@@ -496,7 +497,8 @@ static void check_fleet_reason(const struct rollout_decision *d)
 		must(d->requeue == obs->recheck && d->replicas == 0 && d->partition == 0);
 		break;
 	default:
-		must(!"a reason that is about a pod");
+		print_state(d);
+		fail_msg("broken: a reason that is about a pod");
 	}
 }
 
