@@ -12,11 +12,15 @@
 #include "common/workerapp_rules.h"
 #include "common/yaml.h"
 #include "controller/desired.h"
+#include "controller/desired_route.h"
+
+enum { OWN_FLAGS = 8 }; /* the rows of render() alone */
 
 struct options {
 	struct strlist files;
 	const char *namespace, *app_version, *operator_namespace, *table;
-	bool ipv6, help;
+	struct desired_flags around;
+	bool ipv6, istio, help;
 };
 
 struct run {
@@ -112,7 +116,7 @@ static int refuse(const struct run *run, const struct workerapp *app, const stru
 
 static int print(const struct run *run, const struct desired_input *in)
 {
-	cleanup_json struct json *all = desired_all(in);
+	cleanup_json struct json *all = desired_all(in, run->o.istio);
 
 	for (const struct json *c = json_first(all); c; c = json_next(c)) {
 		struct buf text = BUF_INIT(LIMIT_MANIFEST_FILE);
@@ -133,6 +137,8 @@ static int render_app(const struct run *run, const struct workerapp *app, struct
 		.app_version = app->app_version,
 		.operator_namespace = run->o.operator_namespace,
 		.ipv6 = run->o.ipv6,
+		.flags = &run->o.around,
+		.retry_served = true,
 	};
 	struct rules_facts facts = { .table = run->table };
 	struct strlist warnings = STRLIST_INIT;
@@ -153,6 +159,8 @@ static int render_app(const struct run *run, const struct workerapp *app, struct
 	if (app->app_version_auto)
 		in.app_version = run->o.app_version;
 	(void)image_celld_version(app->image, app->celld_version, &in.version, NULL);
+	if (route_refusal(&in))
+		tell(run, app, "no route", route_refusal(&in));
 	return print(run, &in);
 }
 
@@ -232,7 +240,7 @@ static void print_help(const struct flag *flags, size_t n, FILE *to)
 
 static int render(struct run *run, int argc, char **argv)
 {
-	const struct flag flags[] = {
+	struct flag flags[OWN_FLAGS + DESIRED_FLAGS] = {
 		{ .name = "filename",
 		  .letter = 'f',
 		  .kind = FLAG_LIST,
@@ -260,6 +268,10 @@ static int render(struct run *run, int argc, char **argv)
 		  .kind = FLAG_BOOL,
 		  .to = &run->o.ipv6,
 		  .help = "the cluster gives pods IPv6 addresses" },
+		{ .name = "istio",
+		  .kind = FLAG_BOOL,
+		  .to = &run->o.istio,
+		  .help = "the cluster has Istio: the mesh policy is made too" },
 		{ .name = "compat-table",
 		  .kind = FLAG_STRING,
 		  .to = &run->o.table,
@@ -274,6 +286,7 @@ static int render(struct run *run, int argc, char **argv)
 	struct err e = ERR_INIT;
 	int rest = 0;
 
+	desired_flags_rows(&run->o.around, flags + OWN_FLAGS);
 	if (flags_parse(flags, array_len(flags), argc, argv, &rest, &e))
 		return usage(run, e.message);
 	if (run->o.help) {
@@ -297,6 +310,7 @@ int render_run(int argc, char **argv, FILE *in, FILE *out, FILE *err)
 	run->err = err;
 	status = render(run, argc, argv);
 	strlist_done(&run->o.files);
+	desired_flags_done(&run->o.around);
 	input_done(&run->objects);
 	freep(&run);
 	return status;

@@ -38,7 +38,8 @@ enum {
 /* Lent to the handler for the time of its call. */
 struct httpd_request {
 	const char *method, *path;
-	const char *body; /* body[0..len), then HTTPD_BODY_PAD zero bytes; never NULL */
+	const char *authorization; /* value of that header; NULL: there is none */
+	const char *body;	   /* body[0..len), then HTTPD_BODY_PAD zero bytes; never NULL */
 	size_t len;
 };
 

@@ -22,6 +22,7 @@
 #include "common/digest.h"
 #include "common/json.h"
 #include "common/workerapp.h"
+#include "controller/desired_flags.h"
 
 /* How this code renders. It goes up by one whenever the same input gives another pod template. */
 #define DESIRED_RENDERER "1"
@@ -45,6 +46,8 @@
 				      */
 /* The expectation that the last apply knew; see desired_app_version(). */
 #define ANNOTATION_EXPECTED "celld-operator.io/expected-app-version"
+/* KEDA's own, of a ScaledObject: "true" takes its autoscaler away until the annotation is gone. */
+#define ANNOTATION_KEDA_PAUSED "autoscaling.keda.sh/paused"
 /* Annotations of the pod template. */
 #define ANNOTATION_CELLD_VERSION "celld-operator.io/celld-version" /* "v0.6.2" */
 #define ANNOTATION_APP_VERSION	 "celld-operator.io/app-version"
@@ -90,6 +93,11 @@ struct desired_input {
 	const char *config_hash;
 	const char *operator_namespace; /* NULL: "celld-operator-system" */
 	bool ipv6;			/* pods have IPv6 addresses */
+	/* For routes, mesh policies and autoscaling; they alone read it. */
+	const struct desired_flags *flags;
+	bool retry_served; /* the installed HTTPRoute has the field `retry` */
+	/* Those of the app's hostnames that nobody else holds; NULL: all. */
+	const struct strlist *hostnames;
 };
 
 /* "<app>-celld" and "<app>-celld-internal"; the caller's. */
@@ -106,6 +114,11 @@ struct json *desired_service_internal(const struct desired_input *in) must_use;
 struct json *desired_pdb(const struct desired_input *in) must_use;
 struct json *desired_network_policy(const struct desired_input *in) must_use;
 
+/* Who may reach the internal port, for Istio; NULL for a celld that has one port for all. */
+struct json *desired_authorization_policy(const struct desired_input *in) must_use;
+/* KEDA's; NULL without autoscaling. paused: it must not change the number of pods now. */
+struct json *desired_scaled_object(const struct desired_input *in, bool paused) must_use;
+
 /*
  * The StatefulSet with template, partition and replicas, which are always applied together. To keep
  * the live template, put it in the place of spec.template, and the live intent and renderer
@@ -120,9 +133,10 @@ struct json *desired_claim_templates(const struct desired_input *in) must_use;
 
 /*
  * All of the above in the order of kind and name, a new list: what is applied when nothing runs
- * yet, at rest and of the first size.
+ * yet, at rest and of the first size. What lies around the fleet (route, ScaledObject, and the mesh policy when asked for)
+ * is there when in->flags is.
  */
-struct json *desired_all(const struct desired_input *in) must_use;
+struct json *desired_all(const struct desired_input *in, bool mesh) must_use;
 /* The size a fleet starts with: spec.replicas, and no less than the autoscaler's minimum. */
 int desired_first_replicas(const struct workerapp *app);
 

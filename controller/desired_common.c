@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "controller/desired_route.h"
+
 char *desired_name(const struct workerapp *app)
 {
 	return xasprintf("%s-celld", app->name);
@@ -67,8 +69,8 @@ struct json *desired_match_labels(const struct workerapp *app)
 }
 
 /*
- * blockOwnerDeletion makes a foreground deletion wait for the children. Where the API server guards
- * it, its writer needs `update` on workerapps/finalizers.
+ * Without blockOwnerDeletion: a cluster that guards it (OwnerReferencesPermissionEnforcement) wants `update` on
+ * workerapps/finalizers for it, and all that it gives is that a foreground deletion waits for the children.
  */
 struct json *desired_owner(const struct workerapp *app)
 {
@@ -82,7 +84,6 @@ struct json *desired_owner(const struct workerapp *app)
 	json_set_str(owner, "name", app->name);
 	json_set_str(owner, "uid", app->uid);
 	json_set_bool(owner, "controller", true);
-	json_set_bool(owner, "blockOwnerDeletion", true);
 	return owner;
 }
 
@@ -183,16 +184,26 @@ int desired_first_replicas(const struct workerapp *app)
 	return (int)n;
 }
 
-struct json *desired_all(const struct desired_input *in)
+/* By kind, as the list is: A..., H..., I..., N..., P..., Sca..., Ser..., Sta..., V... */
+struct json *desired_all(const struct desired_input *in, bool mesh)
 {
 	struct json *all = json_new_array();
+	enum route_mode mode = in->flags ? route_mode_of(in) : ROUTE_NONE;
 
+	if (in->flags && mesh)
+		json_add(all, desired_authorization_policy(in));
+	if (mode == ROUTE_HTTPROUTE || mode == ROUTE_INGRESS)
+		json_add(all, desired_route(in));
 	json_add(all, desired_network_policy(in));
 	json_add(all, desired_pdb(in));
+	if (in->flags)
+		json_add(all, desired_scaled_object(in, false));
 	json_add(all, desired_service(in));
 	json_add(all, desired_service_internal(in));
 	json_add(all, desired_service_account(in));
 	json_add(all,
 		 desired_statefulset(in, desired_first_replicas(in->app), DESIRED_PARTITION_REST));
+	if (mode == ROUTE_VIRTUALSERVICE)
+		json_add(all, desired_route(in));
 	return all;
 }

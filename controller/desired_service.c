@@ -12,8 +12,10 @@ static struct json *port(const char *name, int number)
 	return j;
 }
 
-/* The type is always said, so that a Service that was a LoadBalancer goes back to what the spec
- * says now. */
+/*
+ * The type is always said, so that a Service that was a LoadBalancer goes back to what the spec says now. Both address
+ * families where the cluster has two: one with a single family stores the policy and gives one address.
+ */
 struct json *desired_service(const struct desired_input *in)
 {
 	const struct workerapp *app = in->app;
@@ -25,6 +27,7 @@ struct json *desired_service(const struct desired_input *in)
 			 json_dup(app->service.annotations));
 	spec = json_object_at(object, "spec");
 	json_set_str(spec, "type", app->service.type);
+	json_set_str(spec, "ipFamilyPolicy", "PreferDualStack");
 	json_set(spec, "selector", desired_match_labels(app));
 	json_add(json_array_at(spec, "ports"), port("http", desired_facts(in)->public_port));
 	return object;
@@ -42,6 +45,7 @@ struct json *desired_service_internal(const struct desired_input *in)
 
 	spec = json_object_at(object, "spec");
 	json_set_str(spec, "clusterIP", "None");
+	json_set_str(spec, "ipFamilyPolicy", "PreferDualStack");
 	json_set_bool(spec, "publishNotReadyAddresses", true);
 	json_set(spec, "selector", desired_match_labels(in->app));
 	peer = port("internal", desired_facts(in)->internal_port);

@@ -7,6 +7,7 @@
 #include "common/base.h"
 #include "common/err.h"
 #include "common/strlist.h"
+#include "controller/desired_flags.h"
 
 struct options {
 	const char *kubeconfig, *compat_table;
@@ -18,7 +19,10 @@ struct options {
 	const char *operator_namespace;
 	int64_t state_poll_ms;
 	int64_t settle_ms, hold_ms, recheck_ms;
-	const char *metrics_address, *health_address;
+	struct desired_flags around;
+	int64_t discovery_ms;
+	const char *metrics_address, *metrics_cert_dir, *health_address;
+	bool metrics_secure;
 	const char *log_level, *log_format;
 	bool version, help;
 };

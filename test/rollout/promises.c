@@ -453,7 +453,8 @@ static void check_fleet_reason(const struct rollout_decision *d)
 		must(d->count > 0 && d->count == restoring());
 		break;
 	case ROLLOUT_SETTLING:
-		must(d->requeue == obs->settle - obs->quiet && gate_2());
+		must(obs->quiet < obs->settle ? d->requeue == obs->settle - obs->quiet
+					      : !obs->swept);
 		break;
 	case ROLLOUT_SCALING:
 		must(d->write == ROLLOUT_WRITE_SCALE);

@@ -120,7 +120,7 @@ static void assert_legal(const struct json *object, const char *kind, const char
 	app_fixture_is(
 		json_get(metadata, "ownerReferences"),
 		"[{'apiVersion':'celld-operator.io/v1alpha1','kind':'WorkerApp','name':'" NAME_46
-		"','uid':'u-1','controller':true,'blockOwnerDeletion':true}]");
+		"','uid':'u-1','controller':true}]");
 }
 
 static void the_longest_name_fits_everywhere(void **state)
@@ -133,7 +133,7 @@ static void the_longest_name_fits_everywhere(void **state)
 		{ "ServiceAccount", NAME_46 "-celld" }, { "StatefulSet", NAME_46 "-celld" },
 	};
 	struct app_fixture f = app_fixture_with("metadata.name", "'" NAME_46 "'");
-	cleanup_json struct json *all = desired_all(&f.in);
+	cleanup_json struct json *all = desired_all(&f.in, true);
 	cleanup(freep) char *selector = desired_selector(f.app);
 
 	(void)state;
@@ -169,7 +169,7 @@ static void every_selector_finds_the_pods(void **state)
 {
 	struct app_fixture f =
 		app_fixture_with("spec.podLabels", "{'celld-operator.io/workerapp':'other'}");
-	cleanup_json struct json *all = desired_all(&f.in);
+	cleanup_json struct json *all = desired_all(&f.in, true);
 	const struct json *set = json_item(all, 5);
 	const struct json *labels = json_path(set, "spec", "template", "metadata", "labels", NULL);
 
@@ -240,7 +240,7 @@ static void nothing_is_rendered_empty(void **state)
 				json_set(json_object_at(doc, "spec"), json_name(c), json_dup(c));
 			f = app_fixture_of(doc);
 			f.in.version.minor = minor;
-			all = desired_all(&f.in);
+			all = desired_all(&f.in, true);
 			assert_nothing_empty(all, "");
 			assert_env_once(&f.in);
 			app_fixture_done(&f);
