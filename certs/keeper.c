@@ -205,8 +205,8 @@ static int change_secret(struct keeper *k, struct seen *s, enum plan_action a, s
 static int patch_bundles(struct keeper *k, struct seen *s, bool keep_strangers, struct err *e)
 {
 	for (size_t i = 0; i < array_len(hooks); i++) {
-		cleanup_json struct json *patch = hooks_patch(s->configuration[i], &k->service,
-							      &s->wanted, keep_strangers, s->now_ms);
+		cleanup_json struct json *patch = hooks_patch(
+			s->configuration[i], &k->service, &s->wanted, keep_strangers, s->now_ms);
 		int r = 0;
 
 		if (patch)
@@ -447,9 +447,10 @@ void keeper_metrics(void *keeper, struct buf *to)
 	struct keeper *k = keeper;
 	const char *const name[] = { "step" };
 
-	metrics_write_family(to, "celld_webhook_ca_expiry_timestamp_seconds", METRIC_GAUGE,
-			     "When the authority of the serving certificate runs out, seconds since "
-			     "1970; 0: there is none yet");
+	metrics_write_family(
+		to, "celld_webhook_ca_expiry_timestamp_seconds", METRIC_GAUGE,
+		"When the authority of the serving certificate runs out, seconds since "
+		"1970; 0: there is none yet");
 	metrics_write_sample(to, "celld_webhook_ca_expiry_timestamp_seconds", NULL, NULL, 0,
 			     (double)(atomic_load(&k->ca_end_ms) / 1000));
 	metrics_write_family(to, "celld_webhook_certificate_steps_total", METRIC_COUNTER,

@@ -86,7 +86,8 @@ static void test_what_others_wrote_stays(void **state)
 {
 	cleanup_secret_values struct secret s = fresh();
 	cleanup_json struct json *before = parsed(
-		"{\"metadata\":{\"resourceVersion\":\"7\",\"labels\":{\"a\":\"b\"},\"managedFields\":[],"
+		"{\"metadata\":{\"resourceVersion\":\"7\",\"labels\":{\"a\":\"b\"},"
+		"\"managedFields\":[],"
 		"\"annotations\":{\"x\":\"y\",\"celld-operator.io/renew\":\"ca\"}},"
 		"\"type\":\"Opaque\",\"data\":{\"mine\":\"MQ==\",\"ca-next.crt\":\"MQ==\"}}");
 	cleanup_json struct json *o = NULL;
@@ -116,9 +117,9 @@ static void test_what_is_asked(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < array_len(cases); i++) {
-		cleanup(freep) char *text =
-			xasprintf("{\"metadata\":{\"annotations\":{\"celld-operator.io/renew\":\"%s\"}}}",
-				  cases[i].text);
+		cleanup(freep) char *text = xasprintf(
+			"{\"metadata\":{\"annotations\":{\"celld-operator.io/renew\":\"%s\"}}}",
+			cases[i].text);
 		cleanup_json struct json *o = parsed(text);
 		cleanup_secret_values struct secret s = { .old = NULL };
 

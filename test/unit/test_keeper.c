@@ -37,7 +37,9 @@
 		{ .want = "GET " VAL OF_CONF "limit", .body = LIST, .again = true },               \
 		{ .want = "GET " SECRETS OF_CERT "watch", .end = SCRIPT_SILENT, .again = true },   \
 		{ .want = "GET " MUT OF_CONF "watch", .end = SCRIPT_SILENT, .again = true },       \
-		{ .want = "GET " VAL OF_CONF "watch", .end = SCRIPT_SILENT, .again = true }
+	{                                                                                          \
+		.want = "GET " VAL OF_CONF "watch", .end = SCRIPT_SILENT, .again = true            \
+	}
 
 struct fixture {
 	struct script *server;
@@ -151,10 +153,11 @@ static char *hooks_text(const char *pem)
 {
 	cleanup(freep) char *encoded = codec_base64_encode(pem, strlen(pem));
 
-	return xasprintf("{\"metadata\":{\"resourceVersion\":\"9\"},\"webhooks\":[{\"name\":\"w\","
-			 "\"clientConfig\":{\"service\":{\"namespace\":\"default\",\"name\":\"hook\"},"
-			 "\"caBundle\":\"%s\"}}]}",
-			 encoded);
+	return xasprintf(
+		"{\"metadata\":{\"resourceVersion\":\"9\"},\"webhooks\":[{\"name\":\"w\","
+		"\"clientConfig\":{\"service\":{\"namespace\":\"default\",\"name\":\"hook\"},"
+		"\"caBundle\":\"%s\"}}]}",
+		encoded);
 }
 
 static struct json *body_of(const struct script_request *r)
@@ -210,8 +213,8 @@ static void test_the_loser_takes_the_winners(void **state)
 
 	keeper_stop(f.keeper);
 	keeper_metrics(f.keeper, &text);
-	assert_non_null(strstr(buf_str(&text),
-			       "celld_webhook_certificate_steps_total{step=\"add\"} 1\n"));
+	assert_non_null(
+		strstr(buf_str(&text), "celld_webhook_certificate_steps_total{step=\"add\"} 1\n"));
 	assert_non_null(strstr(buf_str(&text),
 			       "celld_webhook_certificate_steps_total{step=\"serve\"} 1\n"));
 	assert_non_null(strstr(buf_str(&text), "celld_webhook_certificate_failures_total 0\n"));
