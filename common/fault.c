@@ -50,19 +50,15 @@ static bool has_room(struct faults *l)
 	return false;
 }
 
-void fault_add(struct faults *l, const char *rule, const char *path, const char *values,
-	       const char *fmt, ...)
+static void add(struct faults *l, struct fault f, const char *path, const char *values,
+		const char *fmt, va_list ap)
 {
-	va_list ap;
 	char text[MESSAGE_MAX + 4];
-	struct fault f = { .rule = rule };
 
 	if (!l || !has_room(l))
 		return;
 	memset(text, 0, sizeof(text));
-	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
 	if (strnlen(text, sizeof(text)) >= MESSAGE_MAX)
 		text[border(text, MESSAGE_MAX - 1)] = '\0';
 	make_safe(text);
@@ -71,6 +67,26 @@ void fault_add(struct faults *l, const char *rule, const char *path, const char 
 	f.values = xstrdup(values);
 	f.message = xstrdup(text);
 	append(l, f);
+}
+
+void fault_add(struct faults *l, const char *rule, const char *path, const char *values,
+	       const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add(l, (struct fault){ .rule = rule }, path, values, fmt, ap);
+	va_end(ap);
+}
+
+void fault_forbid(struct faults *l, const char *rule, const char *path, const char *values,
+		  const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add(l, (struct fault){ .rule = rule, .forbidden = true }, path, values, fmt, ap);
+	va_end(ap);
 }
 
 static void fault_done(struct fault *f)

@@ -47,6 +47,9 @@ struct fault_value {
  */
 void fault_add(struct faults *l, const char *rule, const char *path, const char *values,
 	       const char *fmt, ...) printf_like(5, 6);
+/* The same for what operator policy forbids. */
+void fault_forbid(struct faults *l, const char *rule, const char *path, const char *values,
+		  const char *fmt, ...) printf_like(5, 6);
 /* Adds copies of what is in from and not yet in to. */
 void faults_add_all(struct faults *to, const struct faults *from);
 bool faults_has(const struct faults *l, const struct fault *f); /* same rule, path, values */

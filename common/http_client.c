@@ -136,16 +136,20 @@ struct get {
 	char *url;
 	void *tag;
 	struct http_transfer *transfer; /* in flight */
+	int lane;
 	bool over;
 };
+
+enum { LANES = 2 }; /* the usual one, and that of the slow */
 
 struct http_batch {
 	struct http_loop *loop;
 	struct get *gets;
 	size_t n, room;
 	/* of the run */
-	size_t next;
-	int in_flight;
+	size_t next[LANES];
+	int in_flight[LANES];
+	size_t over;
 	http_batch_done *done;
 	void *ctx;
 };
@@ -162,8 +166,11 @@ static void batch_clear(struct http_batch *b)
 {
 	for (size_t i = 0; i < b->n; i++)
 		free(b->gets[i].url);
-	b->n = b->next = 0;
-	b->in_flight = 0;
+	b->n = b->over = 0;
+	for (int lane = 0; lane < LANES; lane++) {
+		b->next[lane] = 0;
+		b->in_flight[lane] = 0;
+	}
 }
 
 void http_batch_free(struct http_batch *b)
@@ -176,13 +183,23 @@ void http_batch_free(struct http_batch *b)
 	free(b);
 }
 
-void http_batch_add(struct http_batch *b, const char *url, void *tag)
+static void add(struct http_batch *b, const char *url, void *tag, int lane)
 {
 	if (b->n == b->room) {
 		b->room = b->room ? b->room * 2 : 16;
 		b->gets = xrealloc(b->gets, b->room * sizeof(*b->gets));
 	}
-	b->gets[b->n++] = (struct get){ .batch = b, .url = xstrdup(url), .tag = tag };
+	b->gets[b->n++] = (struct get){ .batch = b, .url = xstrdup(url), .tag = tag, .lane = lane };
+}
+
+void http_batch_add(struct http_batch *b, const char *url, void *tag)
+{
+	add(b, url, tag, 0);
+}
+
+void http_batch_add_slow(struct http_batch *b, const char *url, void *tag)
+{
+	add(b, url, tag, 1);
 }
 
 static void get_done(void *ctx, struct http_response *r, const struct err *e)
@@ -190,7 +207,8 @@ static void get_done(void *ctx, struct http_response *r, const struct err *e)
 	struct get *g = ctx;
 
 	g->over = true;
-	g->batch->in_flight--;
+	g->batch->over++;
+	g->batch->in_flight[g->lane]--;
 	g->batch->done(g->batch->ctx, g->tag, r, e);
 }
 
@@ -208,7 +226,19 @@ static void get_start(struct get *g, const struct http_batch_limits *limits, int
 	struct http_handler h = { .done = get_done, .ctx = g };
 
 	g->transfer = http_loop_start(g->batch->loop, &r, &h);
-	g->batch->in_flight++;
+	g->batch->in_flight[g->lane]++;
+}
+
+/* Fills the free places of a lane. */
+static void lane_start(struct http_batch *b, int lane, int places,
+		       const struct http_batch_limits *limits, int64_t left_ms)
+{
+	size_t *next = &b->next[lane];
+
+	for (; *next < b->n && b->in_flight[lane] < places; (*next)++) {
+		if (b->gets[*next].lane == lane)
+			get_start(&b->gets[*next], limits, left_ms);
+	}
 }
 
 /* Ends what has not ended. */
@@ -238,12 +268,13 @@ int http_batch_run(struct http_batch *b, const struct http_batch_limits *limits,
 
 	b->done = done;
 	b->ctx = ctx;
-	while (b->next < b->n || b->in_flight) {
+	while (b->over < b->n) {
 		left = end - clock_mono_ms();
 		if (left <= 0)
 			break;
-		while (b->next < b->n && b->in_flight < limits->in_flight)
-			get_start(&b->gets[b->next++], limits, left);
+		lane_start(b, 0, limits->in_flight, limits, left);
+		lane_start(b, 1, limits->slow_in_flight > 0 ? limits->slow_in_flight : 1, limits,
+			   left);
 		r = http_loop_run(b->loop, left);
 		if (r < 0)
 			break;

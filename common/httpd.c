@@ -41,7 +41,7 @@ static void look_at_files(struct httpd *h)
 	struct pair *fresh;
 	struct err e = ERR_INIT;
 
-	if (!h->pair || h->now < h->next_look)
+	if (!h->o.cert_file || h->now < h->next_look)
 		return;
 	h->next_look = h->now + h->o.reload_ms;
 	now = pair_stamp_of(h->o.cert_file, h->o.key_file);
@@ -58,6 +58,17 @@ static void look_at_files(struct httpd *h)
 	h->used = now;
 	atomic_store(&h->expiry, fresh->expiry);
 	tell(h, NULL);
+}
+
+static void take_handed_pair(struct httpd *h)
+{
+	struct pair *fresh = atomic_exchange(&h->handed, NULL);
+
+	if (!fresh)
+		return;
+	pair_unref(h->pair);
+	h->pair = fresh;
+	atomic_store(&h->expiry, fresh->expiry);
 }
 
 /* ---- drain ----------------------------------------------------------------------------------- */
@@ -114,7 +125,7 @@ static bool step_drain(struct httpd *h)
 /* When something of ours is due, however quiet the sockets are; -1: never. */
 static int64_t next_due(const struct httpd *h)
 {
-	int64_t at = h->pair ? h->next_look : INT64_MAX;
+	int64_t at = h->o.cert_file ? h->next_look : INT64_MAX;
 
 	if (h->phase == HTTPD_LAME && h->lame_until < at)
 		at = h->lame_until;
@@ -159,6 +170,7 @@ static void *loop(void *arg)
 		if (poll(p, array_len(p), wait_ms(h)) > 0 && p[1].revents)
 			(void)!read(h->wake_fd, &woken, sizeof(woken));
 		h->now = clock_mono_ms();
+		take_handed_pair(h);
 		(void)MHD_run(h->daemon);
 		look_at_files(h);
 	}
@@ -211,6 +223,11 @@ static int load_first_pair(struct httpd *h, struct err *e)
 	return 0;
 }
 
+static bool tls_is_spoken(const struct httpd *h)
+{
+	return h->o.cert_file || h->o.pair_later;
+}
+
 /* Takes listen_fd. */
 static int start_daemon(struct httpd *h, int listen_fd, struct err *e)
 {
@@ -221,7 +238,7 @@ static int start_daemon(struct httpd *h, int listen_fd, struct err *e)
 		{ MHD_OPTION_END, 0, NULL },
 	};
 
-	if (h->pair)
+	if (tls_is_spoken(h))
 		flags |= MHD_USE_TLS;
 	h->daemon = MHD_start_daemon(
 		flags, 0, NULL, NULL, serve_request, h, MHD_OPTION_EXTERNAL_LOGGER, mhd_log, NULL,
@@ -229,7 +246,7 @@ static int start_daemon(struct httpd *h, int listen_fd, struct err *e)
 		(size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_LIMIT, h->o.max_connections,
 		MHD_OPTION_CONNECTION_TIMEOUT, h->o.idle_s, MHD_OPTION_NOTIFY_COMPLETED,
 		serve_completed, h, MHD_OPTION_NOTIFY_CONNECTION, serve_connection, h,
-		MHD_OPTION_ARRAY, h->pair ? tls : &tls[2], MHD_OPTION_END);
+		MHD_OPTION_ARRAY, tls_is_spoken(h) ? tls : &tls[2], MHD_OPTION_END);
 	if (h->daemon)
 		return 0;
 	(void)close(listen_fd);
@@ -272,6 +289,18 @@ int httpd_start(const struct httpd_options *o, struct httpd **ret, struct err *e
 	if (r)
 		return r;
 	*ret = take(h);
+	return 0;
+}
+
+int httpd_set_pair(struct httpd *h, const char *cert_pem, const char *key_pem, struct err *e)
+{
+	struct pair *fresh;
+	int r = pair_read(cert_pem, key_pem, &fresh, e);
+
+	if (r)
+		return r;
+	pair_unref(atomic_exchange(&h->handed, fresh)); /* one that the loop never took is ours */
+	wake(h);
 	return 0;
 }
 
@@ -324,6 +353,7 @@ void httpd_free(struct httpd *h)
 	if (h->daemon)
 		MHD_stop_daemon(h->daemon);
 	pair_unref(h->pair);
+	pair_unref(atomic_load(&h->handed));
 	while (h->n_spare)
 		free(h->spare[--h->n_spare]);
 	if (h->wake_fd >= 0)

@@ -18,7 +18,8 @@
  * TLS: 1.3 preferred, 1.2 accepted. The pair is read from two PEM files and read again whenever
  * they change; connections that are open keep the pair they began with, new ones get the new pair.
  * A pair that cannot be read, or whose key does not belong to its certificate (half-written files),
- * leaves the last good one in use.
+ * leaves the last good one in use. Instead of files, a program may hand over pairs of its own
+ * (pair_later, httpd_set_pair).
  */
 #ifndef COMMON_HTTPD_H
 #define COMMON_HTTPD_H
@@ -37,7 +38,8 @@ enum {
 /* Lent to the handler for the time of its call. */
 struct httpd_request {
 	const char *method, *path;
-	const char *body; /* body[0..len), then HTTPD_BODY_PAD zero bytes; never NULL */
+	const char *authorization; /* value of that header; NULL: there is none */
+	const char *body;	   /* body[0..len), then HTTPD_BODY_PAD zero bytes; never NULL */
 	size_t len;
 };
 
@@ -66,7 +68,9 @@ struct httpd_options {
 	const struct httpd_route *routes; /* lent: must outlive the server */
 	size_t n_routes;
 	const char *cert_file, *key_file; /* PEM, lent; both or neither: plain HTTP */
-	int reload_ms;			  /* how often the files are looked at; 0: 2000 */
+	/* Without files: TLS all the same; handshakes fail until httpd_set_pair has given a pair. */
+	bool pair_later;
+	int reload_ms; /* how often the files are looked at; 0: 2000 */
 	/*
 	 * Told on the server's thread: e NULL when a new pair is in use, else why the pair on disk
 	 * is not used (once per change of the files, not per look). May be NULL.
@@ -94,9 +98,15 @@ int httpd_address_read(const char *s, struct httpd_address *ret, struct err *e);
  * message is one line for people. The thread blocks every signal; the caller handles them.
  */
 int httpd_start(const struct httpd_options *o, struct httpd **ret, struct err *e);
+/*
+ * A new pair for connections to come, as PEM texts; from any thread, for servers with pair_later
+ * alone. ERR_INVALID: it is no pair, and the last good one stays. The switch happens within one
+ * turn of the server's loop, which is woken for it; on_reload is not told.
+ */
+int httpd_set_pair(struct httpd *h, const char *cert_pem, const char *key_pem, struct err *e);
 /* The port that is bound. */
 int httpd_port(const struct httpd *h);
-/* Seconds since 1970 until when the leaf in use is valid; 0: plain. From any thread. */
+/* Seconds since 1970 until when the leaf in use is valid; 0: plain, or none yet. From any thread. */
 int64_t httpd_certificate_expiry(const struct httpd *h);
 /* Connections that are open. From any thread. */
 unsigned httpd_connections(const struct httpd *h);

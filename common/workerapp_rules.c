@@ -122,7 +122,7 @@ static struct judge judge_of(const struct workerapp *app, const struct rules_fac
 	return j;
 }
 
-static void judge_alone(const struct judge *j)
+static void judge_alone(const struct judge *j, const struct policy *policy)
 {
 	faults_add_all(j->faults, &j->app->type_faults);
 	workerapp_rules_names(j);
@@ -130,6 +130,7 @@ static void judge_alone(const struct judge *j)
 	workerapp_rules_size(j);
 	workerapp_rules_env(j);
 	workerapp_rules_placing(j);
+	policy_judge_app(policy, j->app, j->faults);
 }
 
 /* --- an object and what was there before --- */
@@ -160,8 +161,8 @@ static void judge_update(const struct workerapp *app, const struct workerapp *ol
 	struct judge j = judge_of(app, facts, &running, faults, warnings);
 	struct judge was = judge_of(old, facts, &running, &before, NULL);
 
-	judge_alone(&j);
-	judge_alone(&was);
+	judge_alone(&j, facts->policy);
+	judge_alone(&was, facts->policy);
 	faults_ratchet(faults, &before);
 	workerapp_rules_change(&j, old);
 	faults_done(&before);
@@ -175,7 +176,7 @@ void workerapp_rules(const struct workerapp *app, const struct workerapp *old,
 	struct judge j = judge_of(app, facts, NULL, faults, warnings);
 
 	if (!old) {
-		judge_alone(&j);
+		judge_alone(&j, facts->policy);
 	} else if (is_same_spec(app, old)) {
 		faults_ratchet(faults, &old->type_faults);
 	} else {

@@ -6,10 +6,12 @@
 #define COMMON_WORKERAPP_RULES_H
 
 #include "common/celld/compat.h"
+#include "common/policy.h"
 #include "common/workerapp.h"
 
 struct rules_facts {
 	const struct celld_table *table;
+	const struct policy *policy; /* NULL: everything is allowed */
 };
 
 /*

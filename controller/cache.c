@@ -34,6 +34,9 @@ struct entry {
 	char *text; /* NULL: a pod */
 	struct fleet_pod pod;
 	char uid[FLEET_UID], version[FLEET_NAME];
+	char app[FLEET_NAME];	 /* that it belongs to */
+	int replicas, partition; /* of a StatefulSet */
+	char phase[16];		 /* of a WorkerApp */
 };
 
 /* The pods of one app. */
@@ -149,6 +152,24 @@ static char *compact(enum cache_kind kind, const struct json *object)
 	return json_text(copy);
 }
 
+/* What cache_brief() tells, so that nobody has to parse the text for it. */
+static void read_brief(enum cache_kind kind, const struct json *object, struct entry *x)
+{
+	const char *phase = json_get_str(json_get(object, "status"), "phase");
+	const char *app = json_str(json_path(object, "metadata", "labels", WORKERAPP_LABEL, NULL));
+	struct fleet_sts sts;
+
+	if (app && kind != CACHE_APP)
+		(void)snprintf(x->app, sizeof(x->app), "%s", app);
+	if (kind == CACHE_APP && phase)
+		(void)snprintf(x->phase, sizeof(x->phase), "%s", phase);
+	if (kind != CACHE_STATEFULSET)
+		return;
+	fleet_read_sts(object, &sts);
+	x->replicas = sts.replicas;
+	x->partition = sts.partition;
+}
+
 static struct entry *make_entry(enum cache_kind kind, const struct json *object)
 {
 	const struct json *meta = json_get(object, "metadata");
@@ -158,6 +179,7 @@ static struct entry *make_entry(enum cache_kind kind, const struct json *object)
 
 	(void)snprintf(x->uid, sizeof(x->uid), "%s", uid ? uid : "");
 	(void)snprintf(x->version, sizeof(x->version), "%s", version ? version : "");
+	read_brief(kind, object, x);
 	if (kind != CACHE_POD)
 		x->text = compact(kind, object);
 	else if (!fleet_read_pod(object, &x->pod))
@@ -232,6 +254,86 @@ void cache_remove(struct cache *c, enum cache_kind kind, const struct json *obje
 			map_del(c->objects[CACHE_POD], key);
 	}
 	(void)pthread_mutex_unlock(&c->lock);
+}
+
+/* The pod set that holds a pod of that name in ns; its app's key. Missed deletions are rare: looking through all will do. */
+struct pod_search {
+	const char *ns, *name;
+	const char *key; /* found */
+};
+
+static void look_in_set(const char *key, void *value, void *ctx)
+{
+	const struct pod_set *set = value;
+	struct pod_search *s = ctx;
+	size_t n = strlen(s->ns);
+
+	if (!s->key && !strncmp(key, s->ns, n) && key[n] == '/' && map_get(set->by_name, s->name))
+		s->key = key;
+}
+
+/* The app of an object that is known by name alone; under the lock. */
+static bool key_by_name(struct cache *c, enum cache_kind kind, const char *ns, const char *name,
+			char *key, size_t room)
+{
+	struct pod_search s = { .ns = ns, .name = name };
+	const struct entry *x;
+	char place[512];
+
+	if (kind == CACHE_POD) {
+		map_each(c->objects[CACHE_POD], look_in_set, &s);
+		return s.key && snprintf(key, room, "%s", s.key) < (int)room;
+	}
+	if (!join(place, sizeof(place), ns, name))
+		return false;
+	x = map_get(c->objects[kind], place);
+	return x && x->app[0] && join(key, room, ns, x->app);
+}
+
+bool cache_gone(struct cache *c, enum cache_kind kind, const struct json *object, char *key,
+		size_t room)
+{
+	cleanup_json struct json *labelled = NULL;
+	const struct json *meta = json_get(object, "metadata");
+	const char *ns = json_get_str(meta, "namespace"), *name = json_get_str(meta, "name");
+	bool known;
+
+	if (cache_key_of(kind, object, key, room)) {
+		cache_remove(c, kind, object);
+		return true;
+	}
+	if (!ns || !name)
+		return false;
+	(void)pthread_mutex_lock(&c->lock);
+	known = key_by_name(c, kind, ns, name, key, room);
+	(void)pthread_mutex_unlock(&c->lock);
+	if (!known)
+		return false;
+	labelled = json_dup(object);
+	json_set_str(json_object_at(json_get_mutable(labelled, "metadata"), "labels"),
+		     WORKERAPP_LABEL, strchr(key, '/') + 1);
+	cache_remove(c, kind, labelled);
+	return true;
+}
+
+bool cache_brief(struct cache *c, const char *key, struct cache_brief *ret)
+{
+	cleanup(freep) char *sts_key = xasprintf("%s-celld", key);
+	const struct entry *app, *sts;
+
+	*ret = (struct cache_brief){ .replicas = 0 };
+	(void)pthread_mutex_lock(&c->lock);
+	app = map_get(c->objects[CACHE_APP], key);
+	sts = map_get(c->objects[CACHE_STATEFULSET], sts_key);
+	if (app)
+		memcpy(ret->phase, app->phase, sizeof(ret->phase));
+	if (app && sts) {
+		memcpy(ret->sts_uid, sts->uid, sizeof(ret->sts_uid));
+		ret->replicas = sts->replicas;
+		ret->partition = sts->partition;
+	}
+	(void)pthread_mutex_unlock(&c->lock);
+	return app != NULL;
 }
 
 struct json *cache_get(struct cache *c, enum cache_kind kind, const char *ns, const char *name)

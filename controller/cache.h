@@ -45,6 +45,12 @@ void cache_free(struct cache *c);
 bool cache_key_of(enum cache_kind kind, const struct json *object, char *key, size_t room);
 /* Takes notice of an object. False: it is not newer than what is there, and nothing happened. */
 bool cache_put(struct cache *c, enum cache_kind kind, const struct json *object);
+/*
+ * Forgets an object that was deleted, however little of it is known (a deletion that was missed leaves no labels); key: of
+ * the app that it belonged to. False: it was not known, or another of its name has taken its place.
+ */
+bool cache_gone(struct cache *c, enum cache_kind kind, const struct json *object, char *key,
+		size_t room);
 /* Forgets an object, unless another of its name (another UID) has taken its place. */
 void cache_remove(struct cache *c, enum cache_kind kind, const struct json *object);
 /* A copy of the object, or NULL. */
@@ -56,6 +62,14 @@ struct json *cache_list(struct cache *c, enum cache_kind kind, const char *ns) m
 void cache_clear(struct cache *c, enum cache_kind kind);
 /* The pods of an app, the caller's array (free). */
 struct fleet_pod *cache_pods(struct cache *c, const char *key, size_t *ret_n) must_use;
+/* What sweeps and metrics need of a fleet, read once per event. */
+struct cache_brief {
+	char sts_uid[FLEET_UID]; /* "": there is no StatefulSet */
+	int replicas, partition; /* of it */
+	char phase[16];		 /* of the WorkerApp's status; "": none written yet */
+};
+/* False: there is no such app. */
+bool cache_brief(struct cache *c, const char *key, struct cache_brief *ret);
 /* All apps as "namespace/name". */
 void cache_apps(struct cache *c, struct strlist *ret);
 size_t cache_count(struct cache *c, enum cache_kind kind);

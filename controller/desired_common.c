@@ -69,8 +69,8 @@ struct json *desired_match_labels(const struct workerapp *app)
 }
 
 /*
- * blockOwnerDeletion makes a foreground deletion wait for the children. Where the API server guards
- * it, its writer needs `update` on workerapps/finalizers.
+ * Without blockOwnerDeletion: a cluster that guards it (OwnerReferencesPermissionEnforcement) wants `update` on
+ * workerapps/finalizers for it, and all that it gives is that a foreground deletion waits for the children.
  */
 struct json *desired_owner(const struct workerapp *app)
 {
@@ -84,7 +84,6 @@ struct json *desired_owner(const struct workerapp *app)
 	json_set_str(owner, "name", app->name);
 	json_set_str(owner, "uid", app->uid);
 	json_set_bool(owner, "controller", true);
-	json_set_bool(owner, "blockOwnerDeletion", true);
 	return owner;
 }
 

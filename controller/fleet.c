@@ -5,6 +5,9 @@
 
 #include "controller/desired.h"
 
+/* celld exits with 3 when it has fenced itself: lease lost, store or credential broken. */
+enum { EXIT_SELF_FENCE = 3 };
+
 static void copy(char *to, size_t room, const char *s)
 {
 	(void)snprintf(to, room, "%s", s ? s : "");
@@ -111,9 +114,6 @@ static enum rollout_fault fault_of_waiting(const char *reason)
 	return str_eq(reason, "CrashLoopBackOff") ? ROLLOUT_FAULT_CRASH_LOOP : ROLLOUT_FAULT_NONE;
 }
 
-/* celld exits with 3 when it has fenced itself: lease lost, store or credential broken. */
-enum { EXIT_SELF_FENCE = 3 };
-
 static void read_last_end(const struct json *container, struct fleet_pod *p)
 {
 	const struct json *now = json_path(container, "state", "terminated", NULL);
@@ -124,6 +124,16 @@ static void read_last_end(const struct json *container, struct fleet_pod *p)
 		return;
 	p->exit_code = bounded_int(end, "exitCode", -1);
 	copy(p->fault_text, sizeof(p->fault_text), json_get_str(end, "message"));
+}
+
+/* What holds whether the pod is Ready or not. */
+static void read_life(const struct json *status, struct fleet_pod *p)
+{
+	const struct json *c = container_status(status);
+
+	p->restarts = bounded_int(c, "restartCount", 0);
+	read_last_end(c, p);
+	p->self_fenced = p->exit_code == EXIT_SELF_FENCE;
 }
 
 /* A container that ended with an error and has not been Ready since: also between two back-offs. */
@@ -140,8 +150,6 @@ static void read_container(const struct json *status, struct fleet_pod *p)
 	const struct json *waiting = json_path(c, "state", "waiting", NULL);
 	const char *reason = json_get_str(waiting, "reason");
 
-	p->restarts = bounded_int(c, "restartCount", 0);
-	read_last_end(c, p);
 	if (reason)
 		p->fault = fault_of_waiting(reason);
 	if (p->fault == ROLLOUT_FAULT_NONE && crashes(c, p))
@@ -173,6 +181,40 @@ static void read_placement(const struct json *status, struct fleet_pod *p)
 	}
 }
 
+/* A number in decimal digits, 0 when it is none. */
+static int64_t count_of(const char *s)
+{
+	int64_t v = 0;
+
+	if (str_empty(s) || strlen(s) > 15)
+		return 0;
+	for (; *s; s++) {
+		if (*s < '0' || *s > '9')
+			return 0;
+		v = v * 10 + (*s - '0');
+	}
+	return v;
+}
+
+static int64_t max_cells_of(const struct json *spec)
+{
+	const struct json *containers = json_get(spec, "containers");
+
+	for (const struct json *c = json_first(containers); c; c = json_next(c)) {
+		const char *name = json_get_str(c, "name");
+
+		if (!name || !str_eq(name, DESIRED_CONTAINER))
+			continue;
+		for (const struct json *v = json_first(json_get(c, "env")); v; v = json_next(v)) {
+			const char *var = json_get_str(v, "name");
+
+			if (var && str_eq(var, "CELLD_MAX_RESIDENT_CELLS"))
+				return count_of(json_get_str(v, "value"));
+		}
+	}
+	return 0;
+}
+
 bool fleet_read_pod(const struct json *pod, struct fleet_pod *ret)
 {
 	const struct json *meta = json_get(pod, "metadata");
@@ -195,6 +237,8 @@ bool fleet_read_pod(const struct json *pod, struct fleet_pod *ret)
 	p.terminating = json_get(meta, "deletionTimestamp") != NULL;
 	p.running = phase && str_eq(phase, "Running");
 	p.ready = condition_is(status, "Ready", "True");
+	p.max_cells = max_cells_of(json_get(pod, "spec"));
+	read_life(status, &p);
 	if (!p.ready)
 		read_container(status, &p);
 	read_placement(status, &p);

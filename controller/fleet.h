@@ -24,6 +24,8 @@ struct fleet_pod {
 		[FLEET_TEXT]; /* the scheduler's or the kubelet's words, the last termination message */
 	int exit_code;	      /* of the last end of the container; -1: none */
 	int restarts;
+	bool self_fenced;  /* that end was celld's own fence */
+	int64_t max_cells; /* CELLD_MAX_RESIDENT_CELLS of the container; 0: not known */
 };
 
 struct fleet_sts {

@@ -22,27 +22,22 @@
 #include "common/kube/watch.h"
 #include "common/limits.h"
 #include "common/log.h"
-#include "common/metrics.h"
 #include "controller/around.h"
 #include "controller/cache.h"
 #include "controller/options.h"
 #include "controller/queue.h"
 #include "controller/reconcile.h"
+#include "controller/snapshot.h"
 #include "controller/sweep.h"
+#include "controller/telemetry.h"
+#include "controller/watchdog.h"
 
 enum { FIRST_RETRY_MS = 200, MOST_RETRY_MS = 60000, EXIT_USAGE = 2 };
 
-enum metric_row { RECONCILES, RECONCILE_SECONDS, METRIC_ROWS };
-
-static const struct metric metric_table[METRIC_ROWS] = {
-	[RECONCILES] = { .name = "celld_controller_reconcile_total",
-			 .kind = METRIC_COUNTER,
-			 .help = "Turns of reconciliation by result",
-			 .labels = { "result" } },
-	[RECONCILE_SECONDS] = { .name = "celld_controller_reconcile_duration_seconds",
-				.kind = METRIC_HISTOGRAM,
-				.help = "How long a turn took",
-				.buckets = { 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30 } },
+struct worker {
+	struct program *p;
+	size_t index;
+	pthread_t thread;
 };
 
 struct program {
@@ -57,15 +52,18 @@ struct program {
 	struct lease *lease; /* NULL: no election, always the leader */
 	struct cache *cache;
 	struct queue *queue;
-	struct kube_watch *watch;
+	_Atomic(struct kube_watch *) watch;
 	struct around *around;
 	struct sweeper *sweeper;
 	struct reconciler *reconciler;
-	struct metrics *metrics;
-	struct httpd *health, *metrics_server;
-	pthread_t *workers;
+	struct snapshots *snapshots;
+	struct watchdog *watchdog;
+	struct telemetry *telemetry;
+	struct httpd *health;
+	struct worker *workers;
 	size_t n_workers;
 	_Atomic bool leading, ending;
+	_Atomic int kinds_in_sync;
 };
 
 /* --- what the threads ask ------------------------------------------------------------------------- */
@@ -84,6 +82,11 @@ static int64_t may_write(void *ctx)
 	if (!p->o.leader_elect)
 		return INT64_MAX / 2;
 	return p->lease ? lease_may_write(p->lease) : 0;
+}
+
+static bool in_sync(const struct program *p)
+{
+	return atomic_load(&p->kinds_in_sync) >= CACHE_OPTIONAL && around_settled(p->around);
 }
 
 static void look_at_all(struct program *p)
@@ -116,11 +119,6 @@ static void lost(void *ctx, const char *why)
 	_exit(EXIT_FAILURE);
 }
 
-static bool knows_all(struct program *p)
-{
-	return kube_watch_all_synced(p->watch) && around_settled(p->around);
-}
-
 static void on_event(void *ctx, size_t kind, enum kube_watch_type type, const struct json *object)
 {
 	struct program *p = ctx;
@@ -128,18 +126,20 @@ static void on_event(void *ctx, size_t kind, enum kube_watch_type type, const st
 
 	if (type == KUBE_SYNCED) {
 		log_info("watch in sync", "kind", cache_kinds[kind].kind, NULL);
-		if (knows_all(p) && leads(p))
+		(void)atomic_fetch_add(&p->kinds_in_sync, 1);
+		if (in_sync(p) && leads(p))
 			look_at_all(p);
 		return;
 	}
 	if (kind == CACHE_APP)
 		around_app(p->around, type, object);
-	if (!cache_key_of((enum cache_kind)kind, object, key, sizeof(key)))
-		return;
-	if (type == KUBE_DELETED)
-		cache_remove(p->cache, (enum cache_kind)kind, object);
-	else if (!cache_put(p->cache, (enum cache_kind)kind, object))
-		return; /* the echo of an own write */
+	if (type == KUBE_DELETED) {
+		if (!cache_gone(p->cache, (enum cache_kind)kind, object, key, sizeof(key)))
+			return;
+	} else if (!cache_key_of((enum cache_kind)kind, object, key, sizeof(key)) ||
+		   !cache_put(p->cache, (enum cache_kind)kind, object)) {
+		return; /* nobody's, or the echo of an own write */
+	}
 	queue_add(p->queue, key);
 }
 
@@ -148,26 +148,33 @@ static void on_changed(void *ctx)
 {
 	struct program *p = ctx;
 
-	if (knows_all(p) && leads(p))
+	if (in_sync(p) && leads(p))
 		look_at_all(p);
+}
+
+static bool one_turn(struct program *p, size_t worker, const char *key)
+{
+	int64_t begun = clock_mono_ms();
+	bool ok;
+
+	watchdog_begin(p->watchdog, worker, begun);
+	ok = reconcile(p->reconciler, key);
+	watchdog_end(p->watchdog, worker);
+	telemetry_turn(p->telemetry, ok, clock_mono_ms() - begun);
+	return ok;
 }
 
 static void *work(void *ctx)
 {
-	struct program *p = ctx;
+	const struct worker *w = ctx;
+	struct program *p = w->p;
 	char *key;
 
 	while ((key = queue_get(p->queue))) {
-		int64_t begun = clock_mono_ms();
 		bool ok = true;
 
-		if (leads(p) && knows_all(p)) {
-			ok = reconcile(p->reconciler, key);
-			metrics_add(p->metrics, RECONCILES, 1,
-				    metrics_labels(ok ? "success" : "error"));
-			metrics_observe(p->metrics, RECONCILE_SECONDS,
-					(double)(clock_mono_ms() - begun) / 1000.0, NULL);
-		}
+		if (leads(p) && in_sync(p))
+			ok = one_turn(p, w->index, key);
 		queue_done(p->queue, key, !ok);
 		free(key);
 	}
@@ -176,11 +183,20 @@ static void *work(void *ctx)
 
 /* --- HTTP ----------------------------------------------------------------------------------------- */
 
+/* Alive: no thread is stuck. An API server that is away is nothing that a restart would cure. */
 static void healthz(void *ctx, const struct httpd_request *req, struct httpd_answer *a)
 {
-	(void)ctx;
+	struct program *p = ctx;
+	struct kube_watch *w = atomic_load(&p->watch);
+	const char *why = NULL;
+
 	(void)req;
-	buf_puts(&a->body, "ok\n");
+	if (watchdog_fine(p->watchdog, w ? kube_watch_beat_ms(w) : 0, clock_mono_ms(), &why)) {
+		buf_puts(&a->body, "ok\n");
+		return;
+	}
+	a->status = 503;
+	buf_printf(&a->body, "%s\n", why);
 }
 
 /* Ready: the caches are in sync. A follower is ready too, it takes over at any time. */
@@ -189,7 +205,7 @@ static void readyz(void *ctx, const struct httpd_request *req, struct httpd_answ
 	struct program *p = ctx;
 
 	(void)req;
-	if (p->watch && kube_watch_all_synced(p->watch)) {
+	if (in_sync(p)) {
 		buf_puts(&a->body, "ok\n");
 		return;
 	}
@@ -197,70 +213,25 @@ static void readyz(void *ctx, const struct httpd_request *req, struct httpd_answ
 	buf_puts(&a->body, "waiting for the API server\n");
 }
 
-static void family(struct buf *to, const char *name, enum metric_kind kind, const char *help,
-		   double value)
-{
-	metrics_write_family(to, name, kind, help);
-	metrics_write_sample(to, name, NULL, NULL, 0, value);
-}
-
-static void one_request_count(void *ctx, const char *verb, int code, int64_t count)
-{
-	static const char *const names[] = { "verb", "code" };
-	char text[16];
-	const char *values[] = { verb, text };
-
-	(void)snprintf(text, sizeof(text), "%d", code);
-	metrics_write_sample(ctx, "celld_controller_api_requests_total", names, values, 2,
-			     (double)count);
-}
-
-static void collect(void *ctx, struct buf *to)
-{
-	struct program *p = ctx;
-	struct queue_stats q;
-
-	queue_stats(p->queue, &q);
-	family(to, "celld_controller_queue_depth", METRIC_GAUGE, "Apps that wait for a worker",
-	       (double)q.ready);
-	family(to, "celld_controller_queue_delayed", METRIC_GAUGE, "Apps that come back later",
-	       (double)q.delayed);
-	family(to, "celld_controller_leader", METRIC_GAUGE, "1 while this process leads",
-	       leads(p) ? 1 : 0);
-	metrics_write_family(to, "celld_controller_api_requests_total", METRIC_COUNTER,
-			     "Requests to the API server");
-	kube_client_counts(p->client, one_request_count, to);
-}
-
-static void metrics_page(void *ctx, const struct httpd_request *req, struct httpd_answer *a)
-{
-	struct program *p = ctx;
-
-	(void)req;
-	a->content_type = METRICS_CONTENT_TYPE;
-	metrics_text(p->metrics, &a->body);
-}
-
 static int serve(struct program *p, struct err *e)
 {
-	static struct httpd_route health[2], page[1];
+	static struct httpd_route health[2];
 	struct httpd_options h = { .address = p->o.health_address,
 				   .routes = health,
 				   .n_routes = array_len(health) };
-	struct httpd_options m = { .address = p->o.metrics_address,
-				   .routes = page,
-				   .n_routes = array_len(page) };
+	const struct telemetry_server m = { .address = p->o.metrics_address,
+					    .secure = p->o.metrics_secure,
+					    .cert_dir = p->o.metrics_cert_dir,
+					    .config = p->config,
+					    .cancel = p->cancel };
 	int r;
 
 	health[0] = (struct httpd_route){ "GET", "/healthz", healthz, p, 0, NULL };
 	health[1] = (struct httpd_route){ "GET", "/readyz", readyz, p, 0, NULL };
-	page[0] = (struct httpd_route){ "GET", "/metrics", metrics_page, p, 0, NULL };
 	r = httpd_start(&h, &p->health, e);
 	if (r)
 		return err_wrap(e, "--health-probe-bind-address");
-	if (str_eq(p->o.metrics_address, "0"))
-		return 0;
-	r = httpd_start(&m, &p->metrics_server, e);
+	r = telemetry_serve(p->telemetry, &m, e);
 	return r ? err_wrap(e, "--metrics-bind-address") : 0;
 }
 
@@ -300,13 +271,20 @@ static int start_watch(struct program *p, struct err *e)
 				     .namespaces = &p->o.namespaces,
 				     .handler = on_event,
 				     .ctx = p };
+	struct kube_watch *w;
+	int r;
 
 	for (size_t i = 0; i < CACHE_OPTIONAL; i++)
 		kinds[i] = (struct kube_watch_kind){
 			.kind = &cache_kinds[i],
 			.label_selector = i == CACHE_APP ? p->o.selector : WORKERAPP_LABEL,
 		};
-	return kube_watch_start(&o, &p->watch, e);
+	r = kube_watch_start(&o, &w, e);
+	if (r)
+		return r;
+	atomic_store(&p->watch, w);
+	telemetry_watch(p->telemetry, w);
+	return 0;
 }
 
 static int start_lease(struct program *p, struct err *e)
@@ -345,6 +323,7 @@ static void make_parts(struct program *p)
 				      .ctx = p };
 	struct event_opts events = { .controller = "celld-operator.io/controller",
 				     .instance = p->identity };
+	struct telemetry_opts telemetry;
 
 	p->client = kube_client_new(&client);
 	events.client = p->client;
@@ -355,8 +334,24 @@ static void make_parts(struct program *p)
 	around.cache = p->cache;
 	around.queue = p->queue;
 	p->around = around_new(&around);
-	p->metrics = metrics_new(metric_table, METRIC_ROWS);
-	metrics_collect(p->metrics, collect, p);
+	p->snapshots = snapshots_new();
+	p->watchdog = watchdog_new((size_t)p->o.workers);
+	telemetry = (struct telemetry_opts){ .cache = p->cache,
+					     .queue = p->queue,
+					     .snapshots = p->snapshots,
+					     .watchdog = p->watchdog,
+					     .client = p->client,
+					     .events = p->events,
+					     .leads = leads,
+					     .ctx = p };
+	p->telemetry = telemetry_new(&telemetry);
+}
+
+static void swept(void *ctx, int64_t ms, size_t pods)
+{
+	struct program *p = ctx;
+
+	telemetry_swept(p->telemetry, ms, pods);
 }
 
 /* Our own pod tells of which families pods are here: POD_IPS comes from its status.podIPs. */
@@ -373,8 +368,10 @@ static void start_workers(struct program *p)
 					  .queue = p->queue,
 					  .table = p->table,
 					  .cancel = p->cancel,
+					  .snapshots = p->snapshots,
 					  .interval_ms = p->o.state_poll_ms,
 					  .active = leads,
+					  .swept = swept,
 					  .ctx = p };
 	struct reconcile_opts o = { .client = p->client,
 				    .cache = p->cache,
@@ -393,7 +390,10 @@ static void start_workers(struct program *p)
 	p->reconciler = reconcile_new(&o);
 	p->workers = xcalloc((size_t)p->o.workers, sizeof(*p->workers));
 	for (; p->n_workers < (size_t)p->o.workers; p->n_workers++) {
-		if (pthread_create(&p->workers[p->n_workers], NULL, work, p))
+		struct worker *w = &p->workers[p->n_workers];
+
+		*w = (struct worker){ .p = p, .index = p->n_workers };
+		if (pthread_create(&w->thread, NULL, work, w))
 			abort();
 	}
 }
@@ -429,21 +429,22 @@ static void stop(struct program *p)
 	if (p->cancel)
 		http_cancel_trigger(p->cancel);
 	for (size_t i = 0; i < p->n_workers; i++)
-		(void)pthread_join(p->workers[i], NULL);
+		(void)pthread_join(p->workers[i].thread, NULL);
 	sweep_stop(p->sweeper);
 	if (p->lease)
 		lease_stop(p->lease, true);
+	httpd_free(p->health); /* the servers look at the watch and at all that follows */
+	telemetry_free(p->telemetry);
 	if (p->watch)
 		kube_watch_stop(p->watch);
-	around_free(p->around);
-	httpd_free(p->health);
-	httpd_free(p->metrics_server);
+	around_free(p->around); /* the watch tells it of apps, the servers ask it */
 	reconcile_free(p->reconciler);
 	event_recorder_free(p->events);
 	kube_client_free(p->client);
 	cache_free(p->cache);
 	queue_free(p->queue);
-	metrics_free(p->metrics);
+	snapshots_free(p->snapshots);
+	watchdog_free(p->watchdog);
 	http_cancel_free(p->cancel);
 	kube_config_free(p->config);
 	free(p->workers);

@@ -46,10 +46,12 @@ void observe_remember(struct fleet_memory *m, const struct observe_input *in)
 		m->empty_ms = in->now_ms;
 }
 
-/* A pod that does not run, or has no address, counts as unreachable at once. */
-static bool can_be_asked(const struct fleet_pod *p)
+/* Any other pod counts as unreachable at once. */
+bool observe_can_be_asked(const char *sts_uid, const struct fleet_pod *p)
 {
-	return p->running && p->ip[0];
+	bool ours = !sts_uid[0] || !p->owner_uid[0] || str_eq(p->owner_uid, sts_uid);
+
+	return p->running && p->ip[0] && !p->terminating && ours;
 }
 
 static bool is_swept(const struct observe_input *in, const struct fleet_memory *m)
@@ -57,7 +59,7 @@ static bool is_swept(const struct observe_input *in, const struct fleet_memory *
 	for (size_t i = 0; i < in->n_pods; i++) {
 		const struct pod_state *s = &in->states[i];
 
-		if (in->pods[i].ordinal < 0 || !can_be_asked(&in->pods[i]))
+		if (in->pods[i].ordinal < 0 || !observe_can_be_asked(in->sts->uid, &in->pods[i]))
 			continue;
 		if (!s->asked || s->begun_ms < m->changed_ms ||
 		    in->now_ms - s->begun_ms > in->fresh_ms)
@@ -66,9 +68,10 @@ static bool is_swept(const struct observe_input *in, const struct fleet_memory *
 	return true;
 }
 
-static enum rollout_state state_of(const struct fleet_pod *p, const struct pod_state *s)
+static enum rollout_state state_of(const struct fleet_sts *sts, const struct fleet_pod *p,
+				   const struct pod_state *s)
 {
-	if (!can_be_asked(p))
+	if (!observe_can_be_asked(sts->uid, p))
 		return ROLLOUT_STATE_UNREACHABLE;
 	if (!s->asked)
 		return ROLLOUT_STATE_UNKNOWN;
@@ -95,7 +98,7 @@ static void one_pod(const struct observe_input *in, size_t i, int64_t quiet, str
 	to->updated = sts->update_revision[0] && str_eq(p->revision, sts->update_revision);
 	to->superseded = !to->updated && !str_eq(p->revision, sts->current_revision);
 	to->fault = p->fault;
-	to->state = state_of(p, &in->states[i]);
+	to->state = state_of(sts, p, &in->states[i]);
 	to->restoring = in->states[i].valid ? in->states[i].restoring : 0;
 }
 

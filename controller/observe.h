@@ -11,6 +11,7 @@ struct pod_state {
 	bool asked;	  /* false: never */
 	int64_t begun_ms; /* monotonic, when it was asked */
 	bool valid;	  /* a valid /state came */
+	bool silent;	  /* no answer at all came */
 	int restoring;	  /* 0 where the version does not tell */
 	char why[96];	  /* not valid: in words that do not churn */
 	bool has_deployment;
@@ -34,6 +35,11 @@ struct observe_input {
 	int64_t fresh_ms; /* how old a sweep may be: 15 s */
 };
 
+/*
+ * Whether a pod is asked for its /state: it runs, has an address, does not end, and is of that StatefulSet (UID; "": there
+ * is none) or of no controller. Any other one's address may be somebody else's already.
+ */
+bool observe_can_be_asked(const char *sts_uid, const struct fleet_pod *p);
 /* Brings the memory up to date with what is seen now. */
 void observe_remember(struct fleet_memory *m, const struct observe_input *in);
 /*

@@ -1,6 +1,7 @@
 #include "controller/options.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "common/flags.h"
 
@@ -9,11 +10,12 @@ enum { MINUTE = 60000, HOUR = 3600000 };
 static const char *const levels[] = { "debug", "info", "warn", "error", NULL };
 static const char *const formats[] = { "text", "json", NULL };
 
-enum { OWN_ROWS = 23, ROWS = OWN_ROWS + DESIRED_FLAGS };
+enum { MOST_ROWS = 96 };
 
-static void rows(struct options *o, struct flag to[ROWS])
+/* Puts every row into to; returns how many there are. */
+static size_t rows(struct options *o, struct flag to[MOST_ROWS])
 {
-	const struct flag table[OWN_ROWS] = {
+	const struct flag own[] = {
 		{ "kubeconfig", 0, FLAG_STRING, &o->kubeconfig, NULL, 0, 0, NULL, "FILE",
 		  "how to reach the API server; in a cluster it is not needed" },
 		{ "kube-api-qps", 0, FLAG_INT, &o->qps, "50", 1, 100000, NULL, NULL,
@@ -53,6 +55,10 @@ static void rows(struct options *o, struct flag to[ROWS])
 		  "facts of celld's versions instead of the built-in ones" },
 		{ "metrics-bind-address", 0, FLAG_STRING, &o->metrics_address, ":8443", 0, 0, NULL,
 		  "HOST:PORT", "where /metrics is served; 0: nowhere" },
+		{ "metrics-secure", 0, FLAG_BOOL, &o->metrics_secure, "false", 0, 0, NULL, NULL,
+		  "serve /metrics over TLS, to those alone whom the cluster's rules let GET it" },
+		{ "metrics-cert-dir", 0, FLAG_STRING, &o->metrics_cert_dir, NULL, 0, 0, NULL, "DIR",
+		  "tls.crt and tls.key for that; read again when they change" },
 		{ "health-probe-bind-address", 0, FLAG_STRING, &o->health_address, ":8081", 0, 0,
 		  NULL, "HOST:PORT", "where /healthz and /readyz are served" },
 		{ "log-level", 0, FLAG_CHOICE, &o->log_level, "info", 0, 0, levels, NULL,
@@ -65,18 +71,19 @@ static void rows(struct options *o, struct flag to[ROWS])
 		  "print this text and exit" },
 	};
 
-	for (int i = 0; i < OWN_ROWS; i++)
-		to[i] = table[i];
-	desired_flags_rows(&o->around, to + OWN_ROWS);
+	_Static_assert(array_len(own) + DESIRED_FLAGS <= MOST_ROWS, "room for every row");
+
+	memcpy(to, own, sizeof(own));
+	desired_flags_rows(&o->around, to + array_len(own));
+	return array_len(own) + DESIRED_FLAGS;
 }
 
 int options_read(int argc, char **argv, struct options *ret, struct err *e)
 {
-	struct flag table[ROWS];
+	struct flag table[MOST_ROWS];
 	int rest = argc, r;
 
-	rows(ret, table);
-	r = flags_parse(table, ROWS, argc, argv, &rest, e);
+	r = flags_parse(table, rows(ret, table), argc, argv, &rest, e);
 	if (r)
 		return r;
 	if (rest < argc)
@@ -87,12 +94,12 @@ int options_read(int argc, char **argv, struct options *ret, struct err *e)
 void options_help(void)
 {
 	static struct options o;
-	struct flag table[ROWS];
+	struct flag table[MOST_ROWS];
+	size_t n = rows(&o, table);
 
-	rows(&o, table);
 	(void)printf("celld-controller: keeps celld fleets as their WorkerApps ask for\n\n"
 		     "usage: celld-controller [flags]\n\n");
-	flags_help(table, ROWS, stdout);
+	flags_help(table, n, stdout);
 }
 
 void options_done(struct options *o)

@@ -21,7 +21,8 @@ struct options {
 	int64_t settle_ms, hold_ms, recheck_ms;
 	struct desired_flags around;
 	int64_t discovery_ms;
-	const char *metrics_address, *health_address;
+	const char *metrics_address, *metrics_cert_dir, *health_address;
+	bool metrics_secure;
 	const char *log_level, *log_format;
 	bool version, help;
 };

@@ -10,7 +10,8 @@
 struct item {
 	char *key;
 	bool ready, working, again;
-	int64_t due; /* monotonic; 0: not delayed */
+	int64_t due;   /* monotonic; 0: not delayed */
+	int64_t since; /* monotonic, when it became ready */
 	int failures;
 	struct item *next; /* in the list of ready ones */
 };
@@ -86,6 +87,7 @@ static void make_ready(struct queue *q, struct item *i)
 		i->again = true;
 	} else if (!i->ready) {
 		i->ready = true;
+		i->since = clock_mono_ms();
 		i->next = NULL;
 		*q->tail = i;
 		q->tail = &i->next;
@@ -249,5 +251,6 @@ void queue_stats(struct queue *q, struct queue_stats *ret)
 {
 	(void)pthread_mutex_lock(&q->lock);
 	*ret = q->stats;
+	ret->oldest_ms = q->head ? clock_mono_ms() - q->head->since : 0;
 	(void)pthread_mutex_unlock(&q->lock);
 }

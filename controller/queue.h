@@ -28,6 +28,7 @@ void queue_close(struct queue *q);
 
 struct queue_stats {
 	int64_t ready, delayed, working, adds, retries;
+	int64_t oldest_ms; /* how long the one that is next has been ready; 0: none is */
 };
 void queue_stats(struct queue *q, struct queue_stats *ret);
 

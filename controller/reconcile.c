@@ -106,7 +106,7 @@ static bool oldest_sweep(const struct turn *t, int64_t *ret)
 	bool any = false;
 
 	for (size_t i = 0; i < t->n_pods; i++) {
-		if (!t->pods[i].running || !t->pods[i].ip[0])
+		if (!observe_can_be_asked(t->facts.uid, &t->pods[i]))
 			continue;
 		if (!any || t->states[i].begun_ms < *ret)
 			*ret = t->states[i].begun_ms;
@@ -119,7 +119,7 @@ static bool oldest_sweep(const struct turn *t, int64_t *ret)
 static bool unasked(const struct turn *t)
 {
 	for (size_t i = 0; i < t->n_pods; i++) {
-		if (t->pods[i].running && t->pods[i].ip[0] && !t->states[i].asked)
+		if (observe_can_be_asked(t->facts.uid, &t->pods[i]) && !t->states[i].asked)
 			return true;
 	}
 	return false;
@@ -134,6 +134,8 @@ static bool ask_for_sweep(struct turn *t)
 	enum rollout_reason why = t->decision.reason;
 	int64_t begun = 0;
 
+	if (why == ROLLOUT_SETTLING && !t->obs->swept)
+		sweep_request(t->o->sweeper, t->key); /* while it settles */
 	if (why == ROLLOUT_SWEEP || unasked(t)) {
 		sweep_request(t->o->sweeper, t->key);
 		return true;
@@ -234,7 +236,7 @@ static int work(struct turn *t, struct err *e)
 
 	turn_read_cached(t);
 	turn_decide(t);
-	if (t->verdict.spec_valid && !t->foreign && !t->obs->no_workload) {
+	if (!t->verdict.refusal.reason && !t->obs->no_workload) {
 		r = children_apply(t, e);
 		if (r)
 			return r;

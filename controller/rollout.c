@@ -170,17 +170,22 @@ static bool cells_hold(const struct rollout_obs *o, struct rollout_decision *d)
 	return false;
 }
 
+/*
+ * Both gates, and the settle time between steps. While it settles, the sweep that is asked for meanwhile is no news: a
+ * process that is killed after each write of the status, and begins both anew, must not find one to write each time.
+ */
 static bool gates_hold(const struct rollout_obs *o, int size, int partition, bool settle,
 		       struct rollout_decision *d)
 {
-	if (members_hold(o, size, partition, d) || cells_hold(o, d))
+	if (members_hold(o, size, partition, d))
 		return true;
-	if (settle && o->quiet < o->settle) {
+	if (settle && (o->quiet < o->settle || !o->swept)) {
 		wait_for(d, ROLLOUT_SETTLING, -1, 0);
-		d->requeue = o->settle - o->quiet;
+		if (o->quiet < o->settle)
+			d->requeue = o->settle - o->quiet;
 		return true;
 	}
-	return false;
+	return cells_hold(o, d);
 }
 
 /*

@@ -10,27 +10,42 @@
 #include "common/clock.h"
 #include "common/http.h"
 #include "common/limits.h"
-#include "common/map.h"
 
-enum { IN_FLIGHT = 512, REQUEST_MS = 3000, BATCH_MS = 10000 };
+enum { REQUEST_MS = 3000, BATCH_MS = 10000 };
+
+struct fleet;
 
 struct target {
-	char *key;
-	struct fleet_pod pod;
+	struct fleet *fleet;
+	char ip[FLEET_IP];
 	const struct celld_facts *facts;
-	struct pod_state state;
+	bool silent; /* last time */
+};
+
+/* One fleet in a sweep; targets[i] is about snapshot->pods[i]. */
+struct fleet {
+	char *key;
+	struct snapshot *snapshot;
+	struct target *targets;
+	size_t pending;
+};
+
+struct sweep {
+	struct sweeper *s;
+	struct fleet *v;
+	size_t n, pods;
 };
 
 struct sweeper {
 	struct sweep_opts o;
-	pthread_t thread;
+	pthread_t full, urgent;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	struct map *results; /* UID -> struct pod_state */
 	struct strlist requests;
-	int64_t next_full;
 	bool ended;
 };
+
+/* --- one answer ----------------------------------------------------------------------------------- */
 
 static void read_deployment(const struct celld_state *c, struct pod_state *s)
 {
@@ -43,198 +58,247 @@ static void read_deployment(const struct celld_state *c, struct pod_state *s)
 	s->draining = c->deployment.n_draining;
 }
 
-static void read_answer(struct target *t, const struct http_response *r, const struct err *e)
+static void read_answer(const struct target *t, struct snapshot_pod *p,
+			const struct http_response *r, const struct err *e)
 {
-	struct celld_state c;
+	struct pod_state *s = &p->state;
 	struct err bad = ERR_INIT;
 
 	if (e) {
-		(void)snprintf(t->state.why, sizeof(t->state.why), "%s", err_text(e->code));
+		s->silent = true;
+		(void)snprintf(s->why, sizeof(s->why), "%s", err_text(e->code));
 	} else if (r->status != 200) {
-		(void)snprintf(t->state.why, sizeof(t->state.why), "HTTP status %d", r->status);
-	} else if (celld_state_parse(r->body.data, r->body.len, t->facts, &c, &bad)) {
-		(void)snprintf(t->state.why, sizeof(t->state.why), "no valid state: %.72s",
-			       bad.message);
+		(void)snprintf(s->why, sizeof(s->why), "HTTP status %d", r->status);
+	} else if (celld_state_parse(r->body.data, r->body.len, t->facts, &p->celld, &bad)) {
+		(void)snprintf(s->why, sizeof(s->why), "no valid state: %.72s", bad.message);
 	} else {
-		t->state.valid = true;
-		t->state.restoring = c.restoring.set ? (int)c.restoring.v : 0;
-		read_deployment(&c, &t->state);
+		s->valid = true;
+		s->restoring = p->celld.restoring.set ? (int)p->celld.restoring.v : 0;
+		read_deployment(&p->celld, s);
 	}
 }
 
-static void on_answer(void *ctx, void *tag, const struct http_response *r, const struct err *e)
-{
-	(void)ctx;
-	read_answer(tag, r, e);
-}
-
-struct targets {
-	struct target *v;
-	size_t n, room;
-};
-
-static void add_target(const struct sweeper *s, struct targets *all, const char *key,
-		       const struct fleet_pod *p)
-{
-	struct target *t;
-
-	if (!p->running || !p->ip[0])
-		return;
-	if (all->n == all->room) {
-		all->room = all->room ? all->room * 2 : 64;
-		all->v = xrealloc(all->v, all->room * sizeof(*all->v));
-	}
-	t = &all->v[all->n++];
-	*t = (struct target){ .key = xstrdup(key), .pod = *p };
-	t->facts = celld_facts_of(
-		s->o.table,
-		p->has_version ? p->version : s->o.table->releases[s->o.table->n_releases - 1]);
-}
-
-static void add_app(const struct sweeper *s, struct targets *all, const char *key)
-{
-	size_t n;
-	cleanup(freep) struct fleet_pod *pods = cache_pods(s->o.cache, key, &n);
-
-	for (size_t i = 0; i < n; i++)
-		add_target(s, all, key, &pods[i]);
-}
-
-/* The pod is still the one that was asked. */
-static bool same_pod(const struct sweeper *s, const struct target *t)
-{
-	size_t n;
-	cleanup(freep) struct fleet_pod *pods = cache_pods(s->o.cache, t->key, &n);
-
-	for (size_t i = 0; i < n; i++) {
-		if (str_eq(pods[i].uid, t->pod.uid))
-			return str_eq(pods[i].ip, t->pod.ip);
-	}
-	return false;
-}
+/* --- a fleet's end -------------------------------------------------------------------------------- */
 
 static bool tells_news(const struct pod_state *was, const struct pod_state *is)
 {
-	if (!was || was->valid != is->valid || was->restoring != is->restoring ||
+	if (was->valid != is->valid || was->restoring != is->restoring ||
 	    !str_eq(was->why, is->why))
 		return true;
 	return !str_eq(was->deployment, is->deployment) || was->swapping != is->swapping ||
 	       was->draining != is->draining || was->generation != is->generation;
 }
 
-static void keep(struct sweeper *s, const struct target *t)
+static bool snapshot_differs(const struct snapshot *was, const struct snapshot *is)
 {
-	struct pod_state *was;
+	if (!was || was->n != is->n || was->complete != is->complete)
+		return true;
+	for (size_t i = 0; i < is->n; i++) {
+		const struct snapshot_pod *p = snapshot_find(was, is->pods[i].uid);
+
+		if (!p || tells_news(&p->state, &is->pods[i].state))
+			return true;
+	}
+	return false;
+}
+
+static const struct fleet_pod *pod_of(const struct fleet_pod *pods, size_t n, const char *uid)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (str_eq(pods[i].uid, uid))
+			return &pods[i];
+	}
+	return NULL;
+}
+
+/* Drops the answers of pods that are no longer those that were asked. */
+static void drop_changed(struct fleet *f, const struct fleet_pod *pods, size_t n,
+			 const struct cache_brief *b)
+{
+	struct snapshot *s = f->snapshot;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct fleet_pod *p = pod_of(pods, n, s->pods[i].uid);
+
+		if (p && observe_can_be_asked(b->sts_uid, p) && str_eq(p->ip, f->targets[i].ip))
+			s->pods[kept++] = s->pods[i];
+	}
+	s->n = kept;
+}
+
+/* Every pod that there should be is there, and has answered. */
+static bool is_complete(const struct snapshot *s, const struct fleet_pod *pods, size_t n,
+			const struct cache_brief *b)
+{
+	int members = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct snapshot_pod *p;
+
+		if (pods[i].terminating)
+			continue;
+		p = snapshot_find(s, pods[i].uid);
+		if (!p || !p->state.valid)
+			return false;
+		members++;
+	}
+	return b->sts_uid[0] && members >= b->replicas;
+}
+
+static void publish(struct sweeper *s, struct fleet *f)
+{
+	struct cache_brief brief;
+	size_t n;
+	cleanup(freep) struct fleet_pod *pods = cache_pods(s->o.cache, f->key, &n);
+	const struct snapshot *was;
 	bool news;
 
-	if (!same_pod(s, t))
+	if (!cache_brief(s->o.cache, f->key, &brief)) {
+		snapshots_forget(s->o.snapshots, f->key);
 		return;
-	(void)pthread_mutex_lock(&s->lock);
-	was = map_get(s->results, t->pod.uid);
-	news = tells_news(was, &t->state);
-	if (was) {
-		*was = t->state;
-	} else {
-		was = xmalloc(sizeof(*was));
-		*was = t->state;
-		map_put(s->results, t->pod.uid, was);
 	}
-	(void)pthread_mutex_unlock(&s->lock);
-	if (news)
-		queue_add(s->o.queue, t->key);
+	drop_changed(f, pods, n, &brief);
+	f->snapshot->complete = is_complete(f->snapshot, pods, n, &brief);
+	f->snapshot->sampled_ms = clock_wall_ms();
+	was = snapshots_get(s->o.snapshots, f->key);
+	news = snapshot_differs(was, f->snapshot);
+	snapshot_drop(s->o.snapshots, was);
+	if (snapshots_put(s->o.snapshots, f->key, take(f->snapshot)) && news)
+		queue_add(s->o.queue, f->key);
 }
 
-static void run(struct sweeper *s, struct targets *all)
+static void on_answer(void *ctx, void *tag, const struct http_response *r, const struct err *e)
 {
-	static const struct http_batch_limits limits = { .in_flight = IN_FLIGHT,
-							 .request_ms = REQUEST_MS,
-							 .batch_ms = BATCH_MS,
-							 .max_response = LIMIT_STATE };
+	struct sweeper *s = ctx;
+	struct target *t = tag;
+	struct fleet *f = t->fleet;
+
+	read_answer(t, &f->snapshot->pods[t - f->targets], r, e);
+	/* cancelled: the process ends, and nothing was learned */
+	if (--f->pending == 0 && !http_cancel_triggered(s->o.cancel))
+		publish(s, f);
+}
+
+/* --- a sweep -------------------------------------------------------------------------------------- */
+
+static void add_target(struct sweeper *s, struct fleet *f, const struct fleet_pod *p,
+		       const struct snapshot *was)
+{
+	struct snapshot_pod *to = &f->snapshot->pods[f->snapshot->n];
+	struct target *t = &f->targets[f->snapshot->n++];
+	const struct snapshot_pod *before = snapshot_find(was, p->uid);
+	const struct celld_table *table = s->o.table;
+
+	memcpy(to->name, p->name, sizeof(to->name));
+	memcpy(to->uid, p->uid, sizeof(to->uid));
+	to->max_cells = p->max_cells;
+	to->state.asked = true;
+	to->state.begun_ms = f->snapshot->begun_ms;
+	t->fleet = f;
+	memcpy(t->ip, p->ip, sizeof(t->ip));
+	t->silent = before && before->state.silent;
+	t->facts = celld_facts_of(table, p->has_version ? p->version
+							: table->releases[table->n_releases - 1]);
+}
+
+static void add_fleet(struct sweep *w, const char *key)
+{
+	struct sweeper *s = w->s;
+	struct cache_brief brief;
+	size_t n;
+	cleanup(freep) struct fleet_pod *pods = cache_pods(s->o.cache, key, &n);
+	struct fleet *f = &w->v[w->n];
+	const struct snapshot *was;
+
+	if (!cache_brief(s->o.cache, key, &brief))
+		return;
+	w->n++;
+	*f = (struct fleet){ .key = xstrdup(key), .snapshot = snapshot_new(n) };
+	f->targets = xcalloc(n + 1, sizeof(*f->targets));
+	f->snapshot->n = 0;
+	f->snapshot->begun_ms = clock_mono_ms();
+	was = snapshots_get(s->o.snapshots, key);
+	for (size_t i = 0; i < n; i++) {
+		if (observe_can_be_asked(brief.sts_uid, &pods[i]))
+			add_target(s, f, &pods[i], was);
+	}
+	snapshot_drop(s->o.snapshots, was);
+	f->pending = f->snapshot->n;
+	w->pods += f->pending;
+}
+
+static void ask(struct http_batch *batch, struct target *t)
+{
+	struct buf url = BUF_INIT(256);
+
+	buf_puts(&url, "http://");
+	http_authority(t->ip, t->facts->internal_port, &url);
+	buf_puts(&url, "/state");
+	if (t->silent)
+		http_batch_add_slow(batch, buf_str(&url), t);
+	else
+		http_batch_add(batch, buf_str(&url), t);
+	buf_done(&url);
+}
+
+static void run(struct sweep *w)
+{
+	struct sweeper *s = w->s;
+	const struct http_batch_limits limits = {
+		.in_flight = SWEEP_IN_FLIGHT,
+		.slow_in_flight = SWEEP_SLOW_IN_FLIGHT,
+		.request_ms = s->o.request_ms ? s->o.request_ms : REQUEST_MS,
+		.batch_ms = s->o.batch_ms ? s->o.batch_ms : BATCH_MS,
+		.max_response = LIMIT_STATE,
+	};
 	cleanup(http_batch_free_cleanup) struct http_batch *batch = http_batch_new(s->o.cancel);
 
-	for (size_t i = 0; i < all->n; i++) {
-		struct buf url = BUF_INIT(256);
+	for (size_t i = 0; i < w->n; i++) {
+		struct fleet *f = &w->v[i];
 
-		buf_puts(&url, "http://");
-		http_authority(all->v[i].pod.ip, all->v[i].facts->internal_port, &url);
-		buf_puts(&url, "/state");
-		all->v[i].state.asked = true;
-		all->v[i].state.begun_ms = clock_mono_ms();
-		http_batch_add(batch, buf_str(&url), &all->v[i]);
-		buf_done(&url);
+		if (!f->pending)
+			publish(s, f);
+		for (size_t j = 0; f->snapshot && j < f->snapshot->n; j++)
+			ask(batch, &f->targets[j]);
 	}
-	if (all->n && http_batch_run(batch, &limits, on_answer, s))
-		return; /* cancelled: the process ends */
-	for (size_t i = 0; i < all->n; i++)
-		keep(s, &all->v[i]);
+	if (w->pods)
+		(void)http_batch_run(batch, &limits, on_answer, s);
 }
 
-static void done(struct targets *all)
+static void sweep_keys(struct sweeper *s, const struct strlist *keys, size_t *ret_pods)
 {
-	for (size_t i = 0; i < all->n; i++)
-		free(all->v[i].key);
-	free(all->v);
-}
-
-static void sweep_some(struct sweeper *s, const struct strlist *keys)
-{
-	struct targets all = { .v = NULL };
+	struct sweep w = { .s = s, .v = xcalloc(keys->n + 1, sizeof(*w.v)) };
 
 	for (size_t i = 0; i < keys->n; i++)
-		add_app(s, &all, keys->v[i]);
-	run(s, &all);
-	done(&all);
-	for (size_t i = 0; i < keys->n; i++)
-		queue_add(s->o.queue, keys->v[i]);
+		add_fleet(&w, keys->v[i]);
+	run(&w);
+	*ret_pods = w.pods;
+	for (size_t i = 0; i < w.n; i++) {
+		free(w.v[i].key);
+		free(w.v[i].targets);
+		free(w.v[i].snapshot); /* NULL once it is published */
+	}
+	free(w.v);
 }
 
-struct living {
-	struct sweeper *s;
-	struct map *uids;
-	struct strlist gone;
-};
-
-static void note_if_gone(const char *uid, void *value, void *ctx)
-{
-	struct living *l = ctx;
-
-	(void)value;
-	if (!map_get(l->uids, uid))
-		strlist_add(&l->gone, uid);
-}
-
-/* Results of pods that are gone go too. */
-static void forget_gone(struct sweeper *s, const struct targets *all)
-{
-	static char yes;
-	struct living l = { .s = s, .uids = map_new(NULL), .gone = STRLIST_INIT };
-
-	for (size_t i = 0; i < all->n; i++)
-		map_put(l.uids, all->v[i].pod.uid, &yes);
-	(void)pthread_mutex_lock(&s->lock);
-	map_each(s->results, note_if_gone, &l);
-	for (size_t i = 0; i < l.gone.n; i++)
-		map_del(s->results, l.gone.v[i]);
-	(void)pthread_mutex_unlock(&s->lock);
-	strlist_done(&l.gone);
-	map_free(l.uids);
-}
-
-static void sweep_all(struct sweeper *s)
+void sweep_now(struct sweeper *s)
 {
 	struct strlist keys = STRLIST_INIT;
-	struct targets all = { .v = NULL };
+	int64_t begun = clock_mono_ms();
+	size_t pods;
 
 	cache_apps(s->o.cache, &keys);
-	for (size_t i = 0; i < keys.n; i++)
-		add_app(s, &all, keys.v[i]);
-	run(s, &all);
-	forget_gone(s, &all);
-	done(&all);
+	sweep_keys(s, &keys, &pods);
+	snapshots_keep(s->o.snapshots, &keys);
 	strlist_done(&keys);
+	if (s->o.swept)
+		s->o.swept(s->o.ctx, clock_mono_ms() - begun, pods);
 }
 
-static void wait_until(struct sweeper *s, int64_t ms)
+/* --- the threads ---------------------------------------------------------------------------------- */
+
+static void wait_ms(struct sweeper *s, int64_t ms)
 {
 	struct timespec ts;
 
@@ -248,36 +312,59 @@ static void wait_until(struct sweeper *s, int64_t ms)
 	(void)pthread_cond_timedwait(&s->wake, &s->lock, &ts);
 }
 
-/* What is to be done next; waits for it. False: the end. */
-static bool next(struct sweeper *s, bool *ret_full, struct strlist *ret_keys)
+/* Waits until due; false: the end. */
+static bool wait_until(struct sweeper *s, int64_t due)
 {
 	bool more;
+	int64_t now;
 
 	(void)pthread_mutex_lock(&s->lock);
-	while (!s->ended && !s->requests.n && clock_mono_ms() < s->next_full)
-		wait_until(s, s->next_full - clock_mono_ms());
+	while (!s->ended && (now = clock_mono_ms()) < due)
+		wait_ms(s, due - now);
 	more = !s->ended;
-	*ret_full = clock_mono_ms() >= s->next_full;
-	*ret_keys = s->requests;
-	s->requests = (struct strlist)STRLIST_INIT;
-	if (*ret_full)
-		s->next_full = clock_mono_ms() + s->o.interval_ms;
 	(void)pthread_mutex_unlock(&s->lock);
 	return more;
 }
 
-static void *work(void *p)
+static void *sweep_everything(void *p)
 {
 	struct sweeper *s = p;
-	struct strlist keys = STRLIST_INIT;
-	bool full;
+	int64_t due = clock_mono_ms();
 
-	while (next(s, &full, &keys)) {
+	while (wait_until(s, due)) {
+		due = clock_mono_ms() + s->o.interval_ms;
+		if (s->o.active(s->o.ctx))
+			sweep_now(s);
+	}
+	return NULL;
+}
+
+/* Waits for requests and takes them; false: the end. */
+static bool next_requests(struct sweeper *s, struct strlist *ret)
+{
+	bool more;
+
+	(void)pthread_mutex_lock(&s->lock);
+	while (!s->ended && !s->requests.n)
+		(void)pthread_cond_wait(&s->wake, &s->lock);
+	more = !s->ended;
+	*ret = s->requests;
+	s->requests = (struct strlist)STRLIST_INIT;
+	(void)pthread_mutex_unlock(&s->lock);
+	return more;
+}
+
+static void *sweep_requested(void *p)
+{
+	struct sweeper *s = p;
+	struct strlist keys;
+	size_t pods;
+
+	while (next_requests(s, &keys)) {
 		if (s->o.active(s->o.ctx)) {
-			if (keys.n)
-				sweep_some(s, &keys);
-			if (full)
-				sweep_all(s);
+			sweep_keys(s, &keys, &pods);
+			for (size_t i = 0; i < keys.n; i++)
+				queue_add(s->o.queue, keys.v[i]);
 		}
 		strlist_done(&keys);
 	}
@@ -296,9 +383,8 @@ struct sweeper *sweep_start(const struct sweep_opts *o)
 	(void)pthread_cond_init(&s->wake, &attr);
 	(void)pthread_condattr_destroy(&attr);
 	(void)pthread_mutex_init(&s->lock, NULL);
-	s->results = map_new(free);
-	s->next_full = clock_mono_ms();
-	if (pthread_create(&s->thread, NULL, work, s))
+	if (pthread_create(&s->full, NULL, sweep_everything, s) ||
+	    pthread_create(&s->urgent, NULL, sweep_requested, s))
 		abort();
 	return s;
 }
@@ -311,8 +397,8 @@ void sweep_stop(struct sweeper *s)
 	s->ended = true;
 	(void)pthread_cond_broadcast(&s->wake);
 	(void)pthread_mutex_unlock(&s->lock);
-	(void)pthread_join(s->thread, NULL);
-	map_free(s->results);
+	(void)pthread_join(s->full, NULL);
+	(void)pthread_join(s->urgent, NULL);
 	strlist_done(&s->requests);
 	(void)pthread_cond_destroy(&s->wake);
 	(void)pthread_mutex_destroy(&s->lock);
@@ -323,21 +409,22 @@ void sweep_request(struct sweeper *s, const char *key)
 {
 	(void)pthread_mutex_lock(&s->lock);
 	strlist_add_once(&s->requests, key);
-	(void)pthread_cond_signal(&s->wake);
+	(void)pthread_cond_broadcast(&s->wake);
 	(void)pthread_mutex_unlock(&s->lock);
 }
 
-void sweep_states(struct sweeper *s, const struct fleet_pod *pods, size_t n,
+void sweep_states(struct sweeper *s, const char *key, const struct fleet_pod *pods, size_t n,
 		  struct pod_state *states)
 {
-	(void)pthread_mutex_lock(&s->lock);
+	const struct snapshot *snapshot = snapshots_get(s->o.snapshots, key);
+
 	for (size_t i = 0; i < n; i++) {
-		const struct pod_state *found = map_get(s->results, pods[i].uid);
+		const struct snapshot_pod *found = snapshot_find(snapshot, pods[i].uid);
 
 		if (found)
-			states[i] = *found;
+			states[i] = found->state;
 		else
 			states[i] = (struct pod_state){ .asked = false };
 	}
-	(void)pthread_mutex_unlock(&s->lock);
+	snapshot_drop(s->o.snapshots, snapshot);
 }

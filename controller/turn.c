@@ -22,7 +22,7 @@ static void take_in(struct turn *t)
 {
 	fleet_read_sts(t->sts, &t->facts);
 	t->states = xcalloc(t->n_pods, sizeof(*t->states));
-	sweep_states(t->o->sweeper, t->pods, t->n_pods, t->states);
+	sweep_states(t->o->sweeper, t->key, t->pods, t->n_pods, t->states);
 }
 
 void turn_read_cached(struct turn *t)

@@ -150,14 +150,21 @@ static int wrong_kind(const struct loader *l, struct err *e, const char *path, c
 		     want);
 }
 
+/* A path that has no room ends in dots: the file's keys may be of any length. */
+static void mark_cut(char to[PATH_TEXT], int len)
+{
+	if (len >= PATH_TEXT)
+		memcpy(to + PATH_TEXT - sizeof("..."), "...", sizeof("..."));
+}
+
 static void below(char to[PATH_TEXT], const char *path, const char *name)
 {
-	(void)snprintf(to, PATH_TEXT, "%s%s%s", path, *path ? "." : "", name);
+	mark_cut(to, snprintf(to, PATH_TEXT, "%s%s%s", path, *path ? "." : "", name));
 }
 
 static void element(char to[PATH_TEXT], const char *path, size_t i)
 {
-	(void)snprintf(to, PATH_TEXT, "%s[%zu]", path, i);
+	mark_cut(to, snprintf(to, PATH_TEXT, "%s[%zu]", path, i));
 }
 
 /* --- one value ------------------------------------------------------------------------------ */

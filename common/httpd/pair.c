@@ -100,6 +100,19 @@ static int import(struct pair *p, const gnutls_datum_t *cert, const gnutls_datum
 	return r < 0 ? r : check_match(p);
 }
 
+/* NULL: *ret_code says why, in GnuTLS's terms. */
+static struct pair *new_pair(const gnutls_datum_t *cert, const gnutls_datum_t *key, int *ret_code)
+{
+	struct pair *p = xcalloc(1, sizeof(*p));
+
+	p->refs = 1;
+	*ret_code = import(p, cert, key);
+	if (*ret_code >= 0)
+		return p;
+	pair_unref(p);
+	return NULL;
+}
+
 int pair_load(const char *cert_file, const char *key_file, struct pair **ret, struct err *e)
 {
 	cleanup_secret gnutls_datum_t cert = { .data = NULL }, key = { .data = NULL };
@@ -110,14 +123,28 @@ int pair_load(const char *cert_file, const char *key_file, struct pair **ret, st
 		return err_wrap(e, "certificate");
 	if (read_file(key_file, &key, e))
 		return err_wrap(e, "key of the certificate");
-	p = xcalloc(1, sizeof(*p));
-	p->refs = 1;
-	r = import(p, &cert, &key);
-	if (r < 0) {
-		pair_unref(p);
+	p = new_pair(&cert, &key, &r);
+	if (!p)
 		return err_set(e, ERR_INVALID, "certificate %s with key %s: %s", cert_file,
 			       key_file, gnutls_strerror(r));
-	}
+	*ret = p;
+	return 0;
+}
+
+static gnutls_datum_t lent_text(const char *s)
+{
+	return (gnutls_datum_t){ .data = (void *)(uintptr_t)s, .size = (unsigned)strlen(s) };
+}
+
+int pair_read(const char *cert_pem, const char *key_pem, struct pair **ret, struct err *e)
+{
+	gnutls_datum_t cert = lent_text(cert_pem), key = lent_text(key_pem);
+	struct pair *p;
+	int r;
+
+	p = new_pair(&cert, &key, &r);
+	if (!p)
+		return err_set(e, ERR_INVALID, "certificate with its key: %s", gnutls_strerror(r));
 	*ret = p;
 	return 0;
 }

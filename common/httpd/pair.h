@@ -2,7 +2,7 @@
  * pair.h - a certificate chain with its key, reference counted. Of httpd.c alone.
  *
  * Not thread-safe: all references of a pair belong to one server and are taken and dropped on its
- * thread (or before it starts and after it has ended).
+ * thread (or before it starts and after it has ended, or before the pair was handed to it).
  */
 #ifndef COMMON_HTTPD_PAIR_H
 #define COMMON_HTTPD_PAIR_H
@@ -38,6 +38,8 @@ struct pair_stamp {
 /* Reads both files. ERR_INVALID: no PEM, or the key is not the certificate's. One reference, the
  * caller's. */
 int pair_load(const char *cert_file, const char *key_file, struct pair **ret, struct err *e);
+/* The same of texts. */
+int pair_read(const char *cert_pem, const char *key_pem, struct pair **ret, struct err *e);
 struct pair *pair_ref(struct pair *p);
 void pair_unref(struct pair *p); /* NULL is nothing */
 

@@ -68,6 +68,11 @@ static bool body_reserve(struct httpd *h, struct request *r, size_t need)
 	return true;
 }
 
+static const char *header(struct MHD_Connection *c, const char *name)
+{
+	return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
+}
+
 /* ---- answers --------------------------------------------------------------------------------- */
 
 static const char *refusal_text(int status)
@@ -128,7 +133,9 @@ static enum MHD_Result call_handler(struct httpd *h, struct MHD_Connection *c,
 				    const struct request *r)
 {
 	static const char empty[HTTPD_BODY_PAD];
-	struct httpd_request req = { .method = r->route->method, .path = r->route->path };
+	struct httpd_request req = { .method = r->route->method,
+				     .path = r->route->path,
+				     .authorization = header(c, MHD_HTTP_HEADER_AUTHORIZATION) };
 	struct httpd_answer a = { .status = MHD_HTTP_OK,
 				  .content_type = "text/plain; charset=utf-8",
 				  .body = BUF_INIT(HTTPD_MAX_ANSWER) };
@@ -157,11 +164,6 @@ static enum MHD_Result call_handler(struct httpd *h, struct MHD_Connection *c,
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
-
-static const char *header(struct MHD_Connection *c, const char *name)
-{
-	return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
-}
 
 static bool serves(const struct httpd_route *route, const char *method)
 {
@@ -352,6 +354,8 @@ int serve_pair(gnutls_session_t session, const struct gnutls_cert_retr_st *info,
 	struct pair *p = gnutls_session_get_ptr(session);
 
 	(void)info;
+	if (!p)
+		return -1; /* none was handed over yet */
 	*cert = p->cert;
 	*n = p->n;
 	*key = p->key;

@@ -26,8 +26,9 @@ struct httpd {
 
 	int64_t now; /* monotonic, read once per turn */
 	int64_t next_look;
-	struct pair *pair;	     /* in use for new connections; NULL: plain */
-	struct pair_stamp used, bad; /* of the files in use; of those that were refused last */
+	struct pair *pair;	       /* in use for new connections; NULL: plain, or none yet */
+	_Atomic(struct pair *) handed; /* the newest pair of httpd_set_pair, not taken yet */
+	struct pair_stamp used, bad;   /* of the files in use; of those that were refused last */
 
 	size_t in_flight;	   /* bytes reserved for bodies */
 	unsigned in_progress;	   /* requests between their headers and the end of their answer */

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,7 @@ struct kube_watch {
 	char **namespaces;	/* of the streams; NULL: all */
 	size_t n_streams;
 	pthread_t thread;
+	_Atomic int64_t beat_ms;
 
 	pthread_mutex_t lock; /* of what follows; not held while the handler runs */
 	pthread_cond_t changed;
@@ -158,6 +160,7 @@ static void *run(void *watch)
 
 	do {
 		now = clock_mono_ms();
+		atomic_store(&w->beat_ms, now);
 		next = now + 60000;
 		for (size_t i = 0; i < w->n_streams; i++) {
 			due = stream_tick(&w->streams[i], now);
@@ -266,6 +269,7 @@ int kube_watch_start(const struct kube_watch_opts *o, struct kube_watch **ret, s
 	for (size_t i = 0; i < o->n; i++)
 		add_kind(w, o, i);
 	w->shared = xcalloc(w->n_streams, sizeof(*w->shared));
+	atomic_store(&w->beat_ms, clock_mono_ms());
 	/* Signals are for the main thread. */
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -336,6 +340,11 @@ bool kube_watch_version(struct kube_watch *w, size_t kind, char *to, size_t size
 		(void)snprintf(to, size, "%s", w->kinds[kind].version);
 	(void)pthread_mutex_unlock(&w->lock);
 	return ok;
+}
+
+int64_t kube_watch_beat_ms(const struct kube_watch *w)
+{
+	return atomic_load(&w->beat_ms);
 }
 
 void kube_watch_stats(struct kube_watch *w, size_t kind, struct kube_watch_stats *ret)

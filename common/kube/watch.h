@@ -85,6 +85,10 @@ bool kube_watch_wait_synced(struct kube_watch *w, int64_t ms);
  * that moved last). False when there is none or it does not fit. */
 bool kube_watch_version(struct kube_watch *w, size_t kind, char *to, size_t size);
 
+/* Moment (clock_mono_ms) of the thread's last turn; it makes one at least each minute, whatever the API server does, so an
+ * old one means that it is stuck in the handler, or gone. */
+int64_t kube_watch_beat_ms(const struct kube_watch *w);
+
 struct kube_watch_stats {
 	int64_t lists;	       /* lists begun, the first included */
 	int64_t relists;       /* of these, not the first */

@@ -78,13 +78,15 @@ sim() { # POD FAULT...: scripts a fault of celld-sim
 	kubectl -n "$ns" exec "$pod" -c celld -- celld-sim ctl "$@" > /dev/null || bad "sim $pod $*"
 }
 
-# record NAME: writes every change of the namespace's pods, StatefulSets and WorkerApps to files as JSON lines, until the
-# scenario ends; invariants are judged on them alone.
+# record NAME [APP]: writes every change of the namespace's pods and StatefulSets (of one app when it is named) and WorkerApps
+# to files as JSON lines, until the scenario ends; invariants are judged on them alone.
 record() {
+	local of=${2:+-l celld-operator.io/workerapp=$2} kind
 	RECORD=$root/build/e2e/$scenario.$1.watch
 	rm -f "$RECORD".*
 	for kind in pods statefulsets.apps workerapps.celld-operator.io; do
-		kubectl -n "$ns" get "$kind" --watch --output-watch-events -o json 2> /dev/null |
+		[ "$kind" != workerapps.celld-operator.io ] || of=
+		kubectl -n "$ns" get "$kind" $of --watch --output-watch-events -o json 2> /dev/null |
 			jq -c --unbuffered . > "$RECORD.${kind%%.*}" &
 		recorders+=($!)
 	done

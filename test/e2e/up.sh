@@ -17,4 +17,4 @@ for separator in : @; do
 	"$bed" images add --env 'IMAGE=${TAG}' --env CELLD_SIM_POINTERS=/.image/pointers --env PATH=/.image:/usr/bin:/bin \
 		--env CELLD_SIM_POLL_MS=500 --env CELLD_SIM_BUCKET=0 "ghcr.io/denoland/celld$separator" "$stage/celld-sim"
 done
-BED_DIR=/tmp/bed-$BED_NAME "$bed" run "$here/install.sh"
+BED_DIR=/tmp/bed-$BED_NAME "$bed" run env CONTROLLER_ARGS="${CONTROLLER_ARGS-}" "$here/install.sh"

@@ -32,11 +32,11 @@ mutations() {
 	frozen at another size|s/ROLLOUT_WRITE_FREEZE, o->replicas,/ROLLOUT_WRITE_FREEZE, o->start,/
 	two pods a step|s/partition - 1\);/partition - (partition > 1 ? 2 : 1));/
 	no gate before a step|s/!gates_hold\(o, o->replicas, partition, partition < o->replicas, d\)/true/
-	no gate 1|s/members_hold\(o, size, partition, d\) \|\| cells_hold/cells_hold/
-	no gate 2|s/ \|\| cells_hold\(o, d\)//
-	the first step needs no sweep|s/\|\| cells_hold\(o, d\)/|| (settle \&\& cells_hold(o, d))/
-	no settling|s/if \(settle && o->quiet < o->settle\)/if (false)/
-	the first step settles too|s/if \(settle && o->quiet/if (o->quiet/
+	no gate 1|s/if \(members_hold\(o, size, partition, d\)\)/if (false)/
+	no gate 2|s/return cells_hold\(o, d\);/return false;/
+	no settling|s/if \(settle && \(o->quiet < o->settle \|\| !o->swept\)\)/if (false)/
+	the first step settles too|s/if \(settle && \(o->quiet/if ((o->quiet/
+	the sweep is news while it settles|s/\(o->quiet < o->settle \|\| !o->swept\)/o->quiet < o->settle/
 	an old sweep will do|s/if \(!o->swept\)/if (false)/
 	restoring cells are ignored|s/if \(restoring > 0\)/if (false)/
 	the last pod's restoring counts|s/restoring \+= p->restoring/restoring = p->restoring/

@@ -440,7 +440,8 @@ static void check_pod_reason(const struct rollout_decision *d)
 		must(p->exists && p->ready && p->state == ROLLOUT_STATE_UNREACHABLE);
 		break;
 	default:
-		must(!"a reason that is about no pod");
+		print_state(d);
+		fail_msg("broken: a reason that is about no pod");
 	}
 }
 
@@ -467,7 +468,8 @@ static void check_fleet_reason(const struct rollout_decision *d)
 		must(d->count > 0 && d->count == restoring());
 		break;
 	case ROLLOUT_SETTLING:
-		must(d->requeue == obs->settle - obs->quiet && gate_2());
+		must(obs->quiet < obs->settle ? d->requeue == obs->settle - obs->quiet
+					      : !obs->swept);
 		break;
 	case ROLLOUT_SCALING:
 		must(d->write == ROLLOUT_WRITE_SCALE);
@@ -495,7 +497,8 @@ static void check_fleet_reason(const struct rollout_decision *d)
 		must(d->requeue == obs->recheck && d->replicas == 0 && d->partition == 0);
 		break;
 	default:
-		must(!"a reason that is about a pod");
+		print_state(d);
+		fail_msg("broken: a reason that is about a pod");
 	}
 }
 

@@ -315,6 +315,57 @@ static void forgetting_only_delays(void **state)
 	assert_true(delayed > 0);
 }
 
+static bool same_words(const struct rollout_decision *a, const struct rollout_decision *b)
+{
+	return a->phase == b->phase && a->reason == b->reason && a->ordinal == b->ordinal &&
+	       a->count == b->count;
+}
+
+/* What the world does while our process lives and has nothing to write; the sweep is done in no time, or takes long. */
+static void world_goes_on(struct world *w, bool slow_sweep)
+{
+	for (int i = 0; i < MODEL_PODS; i++) {
+		if (world_pod_gone(w, i) || world_pod_ready(w, i))
+			return;
+	}
+	if (world_controller(w))
+		return;
+	if (slow_sweep)
+		(void)(world_time(w) || world_sweep(w));
+	else
+		(void)(world_sweep(w) || world_time(w));
+}
+
+/* Killed after every single write, those of the status too: it must not find something else to say each time. */
+static void killed_after_every_write(void **state)
+{
+	(void)state;
+	for (unsigned kind = 0; kind < 4; kind++) {
+		struct rollout_decision said, d;
+		struct world w;
+		int kills = 0;
+
+		memset(&said, 0, sizeof(said));
+		world_begin(&w, 3);
+		w.m.wanted = 1;
+		w.m.want = 2;
+		w.m.apart = kind & 2;
+		for (int n = 0; !model_at_goal(&w.m); n++) {
+			assert_true(n < 300);
+			world_decide(&w, &d);
+			if (d.write == ROLLOUT_WRITE_NONE && same_words(&d, &said)) {
+				world_goes_on(&w, kind & 1);
+				continue;
+			}
+			world_write(&w, &d, &w.m);
+			said = d;
+			kills++;
+			(void)world_restart(&w);
+		}
+		print_message("killed %d times\n", kills);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -326,6 +377,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(no_statefulset, begin, report),
 		cmocka_unit_test(broken_revision_takes_one_pod),
 		cmocka_unit_test(forgetting_only_delays),
+		cmocka_unit_test(killed_after_every_write),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

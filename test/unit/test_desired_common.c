@@ -120,7 +120,7 @@ static void assert_legal(const struct json *object, const char *kind, const char
 	app_fixture_is(
 		json_get(metadata, "ownerReferences"),
 		"[{'apiVersion':'celld-operator.io/v1alpha1','kind':'WorkerApp','name':'" NAME_46
-		"','uid':'u-1','controller':true,'blockOwnerDeletion':true}]");
+		"','uid':'u-1','controller':true}]");
 }
 
 static void the_longest_name_fits_everywhere(void **state)
@@ -223,8 +223,8 @@ static void nothing_is_rendered_empty(void **state)
 		"'tolerations':[{'key':'a','operator':'','value':'','effect':''}]},"
 		"'storage':{'sizeGi':1,'storageClassName':''},"
 		"'env':[{'name':'RUST_LOG','value':''},{'name':'RUST_LOG','value':'x'}]}",
-		"{'bucket':{'name':'az://cells/"
-		"a','storageAccount':'','credentialsFrom':{'secretRef':'k'}}}",
+		("{'bucket':{'name':'az://cells/a','storageAccount':'',"
+		 "'credentialsFrom':{'secretRef':'k'}}}"),
 		"{'bucket':{'name':'gs://cells/a','credentialsFrom':{'secretRef':'k'}}}",
 	};
 

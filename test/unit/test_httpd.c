@@ -414,12 +414,86 @@ static int teardown(void **state)
 	return rmdir(folder);
 }
 
+static char *text_of(const char *path)
+{
+	cleanup(freep) char *text = xcalloc(1, 65536);
+	FILE *f = fopen(path, "r");
+
+	assert_non_null(f);
+	assert_true(fread(text, 1, 65535, f) > 0);
+	assert_int_equal(fclose(f), 0);
+	return take(text);
+}
+
+/* Until the server's loop has taken the pair, new connections get what was there before. */
+static void await_name(int port, const char *want)
+{
+	char name[64] = "";
+
+	while (!str_eq(name, want)) {
+		struct peer *p = peer_try_tls(port, 0);
+
+		if (!p)
+			continue;
+		peer_server_name(p, name, sizeof(name));
+		peer_close(p);
+	}
+}
+
+static int hand_over(struct httpd *h, const char *name, long seconds)
+{
+	cleanup(freep) char *c = NULL, *k = NULL;
+	struct err e = ERR_INIT;
+
+	peer_write_pair(cert, key, name, seconds);
+	c = text_of(cert);
+	k = text_of(key);
+	return httpd_set_pair(h, c, k, &e);
+}
+
+static void test_pairs_that_are_handed_over(void **state)
+{
+	cleanup_httpd struct httpd *h = NULL;
+	cleanup(freep) char *stale = NULL, *mixed = NULL;
+	struct err e = ERR_INIT;
+	struct peer *p;
+
+	(void)state;
+	h = served_start((struct httpd_options){ .pair_later = true });
+	assert_null(peer_try_tls(httpd_port(h), 0));
+	assert_int_equal(httpd_certificate_expiry(h), 0);
+	assert_int_equal(httpd_set_pair(h, "no", "pair", &e), -ERR_INVALID);
+	assert_null(peer_try_tls(httpd_port(h), 0));
+
+	assert_int_equal(hand_over(h, "one", DAY), 0);
+	await_name(httpd_port(h), "one");
+	assert_true(httpd_certificate_expiry(h) > time(NULL));
+	p = peer_open(httpd_port(h), true);
+	peer_get(p, "/hello");
+	served_expect(p, 200, "hello\n");
+
+	stale = text_of(key);
+	assert_int_equal(hand_over(h, "two", 2L * DAY), 0);
+	await_name(httpd_port(h), "two");
+	peer_get(p, "/hello"); /* the connection of the first pair goes on */
+	served_expect(p, 200, "hello\n");
+	peer_close(p);
+
+	mixed = text_of(cert);
+	assert_int_equal(httpd_set_pair(h, mixed, stale, &e), -ERR_INVALID);
+	expect_name(httpd_port(h), "two");
+	/* one that the loop may not have taken before it ends */
+	assert_int_equal(hand_over(h, "three", DAY), 0);
+	assert_int_equal(hand_over(h, "four", DAY), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refused_bodies_are_read_to_their_end),
 		cmocka_unit_test(test_tls_versions),
 		cmocka_unit_test(test_tls_bodies_and_plain_text),
+		cmocka_unit_test(test_pairs_that_are_handed_over),
 		cmocka_unit_test(test_reload_keeps_connections),
 		cmocka_unit_test(test_a_broken_pair_keeps_the_last_good_one),
 		cmocka_unit_test(test_a_bad_pair_at_start),
