@@ -346,10 +346,14 @@ static struct json *rollout(const struct status_input *in, const char *waiting)
 	return r;
 }
 
-/* Where the fleet answers inside the cluster. */
-static char *url(const struct workerapp *app)
+/* Where the fleet answers: from outside, else inside the cluster. */
+static char *url(const struct status_input *in)
 {
+	const struct workerapp *app = in->app;
 	cleanup(freep) char *name = desired_name(app);
+
+	if (in->url)
+		return xstrdup(in->url);
 
 	return xasprintf("http://%s.%s.svc:8080/", name, desired_namespace(app));
 }
@@ -359,7 +363,7 @@ struct json *status_build(const struct status_input *in)
 	struct json *s = json_new_object();
 	cleanup(freep) char *waiting = status_waiting_on(in);
 	cleanup(freep) char *selector = desired_selector(in->app);
-	cleanup(freep) char *where = url(in->app);
+	cleanup(freep) char *where = url(in);
 
 	json_set_int(s, "observedGeneration", in->app->generation);
 	json_set_str_always(s, "phase", status_phase(in->decision->phase));

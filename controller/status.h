@@ -37,6 +37,7 @@ struct status_input {
 	bool tells_deployment;	  /* this celld says in /state which version it serves */
 	const struct status_condition *more; /* n_more */
 	size_t n_more;
+	const char *url; /* from outside of the cluster; NULL: it has none */
 	const char *now; /* RFC 3339 */
 };
 

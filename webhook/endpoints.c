@@ -11,7 +11,7 @@
 
 /* ---- metrics --------------------------------------------------------------------------------- */
 
-enum metric_row { REQUESTS, SECONDS, EXPIRY, RELOADS, CONNECTIONS, ROWS };
+enum metric_row { REQUESTS, SECONDS, EXPIRY, RELOADS, SETTINGS, CONNECTIONS, ROWS };
 
 static const struct metric rows[ROWS] = {
 	[REQUESTS] = { .name = "celld_webhook_requests_total",
@@ -33,6 +33,11 @@ static const struct metric rows[ROWS] = {
 		      .help = "Changes of the certificate files by result (loaded, refused: the "
 			      "last good pair stays)",
 		      .labels = { "result" } },
+	[SETTINGS] = { .name = "celld_webhook_settings_reloads_total",
+		       .kind = METRIC_COUNTER,
+		       .help = "Changes of compatibility table, policy and defaults by result "
+			       "(loaded, refused: the last good one stays)",
+		       .labels = { "file", "result" } },
 	[CONNECTIONS] = { .name = "celld_webhook_connections",
 			  .kind = METRIC_GAUGE,
 			  .help = "Connections that are open" },
@@ -70,7 +75,7 @@ struct admission_path {
 };
 
 struct endpoints {
-	struct rules_facts facts;
+	struct settings *settings;
 	js_ctx scan; /* of the admission server's thread */
 	struct metrics *metrics;
 	struct admission_path path[array_len(admission_paths)];
@@ -104,8 +109,13 @@ static void serve_review(void *ctx, const struct httpd_request *req, struct http
 	const struct admission_path *a = ctx;
 	struct endpoints *p = a->p;
 	double begun = seconds_now();
+	const struct settings_view *v = settings_get(p->settings);
+	const struct review_facts facts = { .rules = { .table = v->table, .policy = v->policy },
+					    .defaults = v->defaults };
 	struct review_result r =
-		review_answer(a->endpoint, &p->scan, req->body, req->len, &p->facts, &answer->body);
+		review_answer(a->endpoint, &p->scan, req->body, req->len, &facts, &answer->body);
+
+	settings_release(p->settings, v);
 
 	if (r.verdict == REVIEW_BROKEN)
 		answer->status = 400;
@@ -134,6 +144,8 @@ static void serve_readyz(void *ctx, const struct httpd_request *req, struct http
 		why = "shutting down\n";
 	else if (!server)
 		why = "starting\n";
+	else if (!httpd_certificate_expiry(server))
+		why = "there is no serving certificate yet\n";
 	else if (httpd_certificate_expiry(server) <= clock_wall_ms() / 1000)
 		why = "the serving certificate has expired\n";
 	if (!str_eq(why, "ok\n"))
@@ -168,7 +180,7 @@ static void add_probes(struct endpoint_routes *l, struct endpoints *p)
 	add_route(l, (struct httpd_route){ "GET", "/readyz", serve_readyz, p, 0, NULL });
 }
 
-struct endpoints *endpoints_new(const struct celld_table *table, struct err *e)
+struct endpoints *endpoints_new(struct err *e)
 {
 	struct endpoints *p = xcalloc(1, sizeof(*p));
 
@@ -177,7 +189,6 @@ struct endpoints *endpoints_new(const struct celld_table *table, struct err *e)
 		(void)err_set(e, ERR_INTERNAL, "no entropy for the JSON scanner");
 		return NULL;
 	}
-	p->facts.table = table;
 	p->metrics = metrics_new(rows, ROWS);
 	for (size_t i = 0; i < array_len(admission_paths); i++) {
 		const char *path = admission_paths[i].path;
@@ -216,6 +227,28 @@ const struct endpoint_routes *endpoints_health(const struct endpoints *p)
 const struct endpoint_routes *endpoints_metrics(const struct endpoints *p)
 {
 	return &p->metrics_routes;
+}
+
+void endpoints_judge_by(struct endpoints *p, struct settings *settings)
+{
+	p->settings = settings;
+}
+
+void endpoints_settings_reloaded(void *ctx, const char *name, const struct err *e)
+{
+	struct endpoints *p = ctx;
+
+	metrics_add(p->metrics, SETTINGS, 1, metrics_labels(name, e ? "refused" : "loaded"));
+	if (e)
+		log_error("new settings refused, the last good ones stay", "file", name, "error",
+			  e->message, NULL);
+	else
+		log_info("new settings in use", "file", name, NULL);
+}
+
+void endpoints_collect(struct endpoints *p, metrics_collector f, void *ctx)
+{
+	metrics_collect(p->metrics, f, ctx);
 }
 
 void endpoints_reloaded(void *ctx, const struct err *e)

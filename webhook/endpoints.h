@@ -7,8 +7,9 @@
 
 #include <stdatomic.h>
 
-#include "common/celld/table.h"
 #include "common/httpd.h"
+#include "common/settings.h"
+#include "common/metrics.h"
 
 enum { ENDPOINT_ROUTES_MAX = 8 };
 
@@ -20,8 +21,8 @@ struct endpoint_routes {
 	size_t n;
 };
 
-/* table is lent. NULL: no entropy (e is set). */
-struct endpoints *endpoints_new(const struct celld_table *table, struct err *e);
+/* NULL: no entropy (e is set). */
+struct endpoints *endpoints_new(struct err *e);
 void endpoints_free(struct endpoints *p);
 define_cleanup(struct endpoints *, endpoints_free);
 #define cleanup_endpoints cleanup(endpoints_free_cleanup)
@@ -34,6 +35,12 @@ const struct endpoint_routes *endpoints_admission(const struct endpoints *p);
 const struct endpoint_routes *endpoints_health(const struct endpoints *p);
 const struct endpoint_routes *endpoints_metrics(const struct endpoints *p);
 
+/* By what reviews are judged; lent, before the first review. */
+void endpoints_judge_by(struct endpoints *p, struct settings *settings);
+/* For settings_options.on_reload; ctx is the struct endpoints. */
+void endpoints_settings_reloaded(void *ctx, const char *name, const struct err *e);
+/* Adds a source of metrics; see metrics_collect. */
+void endpoints_collect(struct endpoints *p, metrics_collector f, void *ctx);
 /* For httpd_options.on_reload; ctx is the struct endpoints. */
 void endpoints_reloaded(void *ctx, const struct err *e);
 /*

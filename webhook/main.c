@@ -9,12 +9,10 @@
 #include <sys/resource.h>
 
 #include "common/build_version.h"
-#include "common/celld/table_load.h"
 #include "common/flags.h"
 #include "common/httpd.h"
-#include "common/kube/file.h"
-#include "common/limits.h"
 #include "common/log.h"
+#include "webhook/certificates.h"
 #include "webhook/endpoints.h"
 
 enum {
@@ -23,16 +21,18 @@ enum {
 };
 
 static struct {
-	const char *bind, *cert_file, *key_file, *metrics_bind, *health_bind, *compat_table;
+	const char *bind, *cert_file, *key_file, *metrics_bind, *health_bind;
 	const char *log_level, *log_format;
+	struct certificates_options certs;
 	int64_t lame_duck_ms;
 	bool version, help;
+	struct settings_options settings;
 } opt;
 
 static const char *const levels[] = { "debug", "info", "warn", "error", NULL };
 static const char *const formats[] = { "text", "json", NULL };
 
-static const struct flag flags[] = {
+static const struct flag own_flags[] = {
 	{ .name = "bind-address",
 	  .kind = FLAG_STRING,
 	  .to = &opt.bind,
@@ -49,6 +49,47 @@ static const struct flag flags[] = {
 	  .to = &opt.key_file,
 	  .placeholder = "FILE",
 	  .help = "Private key of the certificate, PEM" },
+	{ .name = "self-managed-certs",
+	  .kind = FLAG_BOOL,
+	  .to = &opt.certs.wanted,
+	  .help = "Make and renew the certificate and its authority, instead of files" },
+	{ .name = "cert-secret",
+	  .kind = FLAG_STRING,
+	  .to = &opt.certs.secret,
+	  .fallback = "celld-operator-webhook-cert",
+	  .placeholder = "NAME",
+	  .help = "Secret in the own namespace that keeps both" },
+	{ .name = "service-name",
+	  .kind = FLAG_STRING,
+	  .to = &opt.certs.service,
+	  .fallback = "celld-operator-webhook",
+	  .placeholder = "NAME",
+	  .help = "Service that the certificate is for" },
+	{ .name = "webhook-configuration",
+	  .kind = FLAG_STRING,
+	  .to = &opt.certs.configuration,
+	  .fallback = "celld-operator",
+	  .placeholder = "NAME",
+	  .help = "The mutating and the validating configuration whose caBundles are kept" },
+	{ .name = "cert-validity",
+	  .kind = FLAG_DURATION,
+	  .to = &opt.certs.leaf_ms,
+	  .fallback = "168h",
+	  .min = 5000,
+	  .max = 315360000000,
+	  .help = "Life of a certificate; the last third is left to renew it" },
+	{ .name = "ca-validity",
+	  .kind = FLAG_DURATION,
+	  .to = &opt.certs.ca_ms,
+	  .fallback = "8760h",
+	  .min = 10000,
+	  .max = 315360000000,
+	  .help = "Life of an authority; the last third is left to change to the next one" },
+	{ .name = "kubeconfig",
+	  .kind = FLAG_STRING,
+	  .to = &opt.certs.kubeconfig,
+	  .placeholder = "FILE",
+	  .help = "How to reach the API server; in a cluster it is not needed" },
 	{ .name = "metrics-bind-address",
 	  .kind = FLAG_STRING,
 	  .to = &opt.metrics_bind,
@@ -61,11 +102,6 @@ static const struct flag flags[] = {
 	  .fallback = ":8081",
 	  .placeholder = "HOST:PORT",
 	  .help = "Where /healthz and /readyz are served over plain HTTP" },
-	{ .name = "compat-table",
-	  .kind = FLAG_STRING,
-	  .to = &opt.compat_table,
-	  .placeholder = "FILE",
-	  .help = "Compatibility table to use instead of the built-in one, YAML" },
 	{ .name = "lame-duck",
 	  .kind = FLAG_DURATION,
 	  .to = &opt.lame_duck_ms,
@@ -88,6 +124,16 @@ static const struct flag flags[] = {
 	{ .name = "help", .letter = 'h', .kind = FLAG_BOOL, .to = &opt.help, .help = "Print this" },
 };
 
+enum { OWN_FLAGS = array_len(own_flags), FLAGS_MAX = OWN_FLAGS + SETTINGS_FLAGS_MAX };
+
+static size_t all_flags(struct flag to[FLAGS_MAX])
+{
+	size_t n = settings_flags(&opt.settings, true, to);
+
+	memcpy(to + n, own_flags, sizeof(own_flags));
+	return n + OWN_FLAGS;
+}
+
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 static int complain(int status, const struct err *e)
@@ -109,9 +155,16 @@ static int check_options(int argc, int rest, char **argv, struct err *e)
 		if (httpd_address_read(addresses[i], &a, e))
 			return err_wrap(e, "%s", names[i]);
 	}
+	if (opt.certs.wanted && (opt.cert_file || opt.key_file))
+		return err_set(
+			e, ERR_INVALID,
+			"--self-managed-certs goes without --tls-cert-file and --tls-key-file");
+	if (opt.certs.wanted)
+		return certificates_check(&opt.certs, e);
 	if (str_empty(opt.cert_file) || str_empty(opt.key_file))
 		return err_set(e, ERR_INVALID,
-			       "--tls-cert-file and --tls-key-file are both needed; see --help");
+			       "--tls-cert-file and --tls-key-file are both needed, or "
+			       "--self-managed-certs; see --help");
 	return 0;
 }
 
@@ -137,22 +190,6 @@ static void set_logging(void)
 	log_set_format(str_eq(opt.log_format, "json") ? LOG_JSON : LOG_TEXT);
 }
 
-/* The table to judge by; *own is its memory when it comes from a file. */
-static int load_table(struct celld_table **own, const struct celld_table **ret, struct err *e)
-{
-	cleanup(freep) char *text = NULL;
-
-	if (str_empty(opt.compat_table)) {
-		*ret = celld_table_builtin();
-		return 0;
-	}
-	if (file_read(opt.compat_table, LIMIT_CONFIG_FILE, &text, e))
-		return err_wrap(e, "compatibility table");
-	*own = xcalloc(1, sizeof(**own));
-	*ret = *own;
-	return celld_table_load(text, strlen(text), opt.compat_table, *own, e);
-}
-
 static int start_plain(const char *address, const struct endpoint_routes *routes,
 		       struct httpd **ret, struct err *e)
 {
@@ -172,6 +209,7 @@ static int start_admission(struct endpoints *p, struct httpd **ret, struct err *
 				   .n_routes = routes->n,
 				   .cert_file = opt.cert_file,
 				   .key_file = opt.key_file,
+				   .pair_later = opt.certs.wanted,
 				   .on_reload = endpoints_reloaded,
 				   .reload_ctx = p };
 
@@ -189,20 +227,30 @@ static void wait_for_signal(const sigset_t *set)
 }
 
 /* set: SIGTERM and SIGINT, blocked already. */
-static int serve(const struct celld_table *table, const sigset_t *set, struct err *e)
+static int serve(const sigset_t *set, struct err *e)
 {
-	cleanup_endpoints struct endpoints *p = endpoints_new(table, e);
+	cleanup_endpoints struct endpoints *p = endpoints_new(e);
+	cleanup_settings struct settings *settings = NULL;
+	cleanup_certificates struct certificates *certs = NULL; /* outlives the servers */
 	cleanup_httpd struct httpd *admission = NULL, *health = NULL, *metrics = NULL;
 	unsigned cut;
 	int r;
 
 	if (!p)
 		return -(int)e->code;
+	opt.settings.on_reload = endpoints_settings_reloaded;
+	opt.settings.ctx = p;
+	r = settings_start(&opt.settings, &settings, e);
+	if (r)
+		return r;
+	endpoints_judge_by(p, settings);
 	r = start_admission(p, &admission, e);
 	if (!r)
 		r = start_plain(opt.health_bind, endpoints_health(p), &health, e);
 	if (!r)
 		r = start_plain(opt.metrics_bind, endpoints_metrics(p), &metrics, e);
+	if (!r && opt.certs.wanted)
+		r = certificates_start(&opt.certs, admission, p, &certs, e);
 	if (r)
 		return r;
 	endpoints_serve(p, admission);
@@ -211,6 +259,8 @@ static int serve(const struct celld_table *table, const sigset_t *set, struct er
 		 log_int(httpd_port(metrics)).text, NULL);
 	wait_for_signal(set);
 	endpoints_leave(p);
+	if (certs)
+		certificates_stop(certs);
 	cut = httpd_drain(admission, opt.lame_duck_ms, opt.lame_duck_ms + LEAVE_MS);
 	log_info("stopped", "idle_connections_closed", log_int(cut).text, NULL);
 	httpd_free(take(health));
@@ -229,19 +279,19 @@ static void block_signals(sigset_t *set)
 
 int main(int argc, char **argv)
 {
-	cleanup(freep) struct celld_table *own = NULL;
-	const struct celld_table *table = NULL;
+	struct flag flags[FLAGS_MAX];
+	size_t n = all_flags(flags);
 	struct err e = ERR_INIT;
 	sigset_t set;
-	int rest;
+	int rest, failed;
 
 	set_limits();
 	block_signals(&set);
-	if (flags_parse(flags, array_len(flags), argc, argv, &rest, &e))
+	if (flags_parse(flags, n, argc, argv, &rest, &e))
 		return complain(EXIT_USAGE, &e);
 	if (opt.help) {
 		(void)printf("celld-webhook judges WorkerApps before they are stored.\n\n");
-		flags_help(flags, array_len(flags), stdout);
+		flags_help(flags, n, stdout);
 		return 0;
 	}
 	if (opt.version) {
@@ -251,7 +301,7 @@ int main(int argc, char **argv)
 	if (check_options(argc, rest, argv, &e))
 		return complain(EXIT_USAGE, &e);
 	set_logging();
-	if (load_table(&own, &table, &e) || serve(table, &set, &e))
-		return complain(EXIT_FAILED, &e);
-	return 0;
+	failed = serve(&set, &e);
+	settings_options_done(&opt.settings);
+	return failed ? complain(EXIT_FAILED, &e) : 0;
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "common/codec.h"
 #include "common/json.h"
 #include "common/limits.h"
 
@@ -222,7 +223,7 @@ static struct workerapp *read_app(struct json *doc, const char *where, struct fa
 	return app;
 }
 
-static void judge_workerapp(const struct review *r, const struct rules_facts *facts,
+static void judge_workerapp(const struct review *r, const struct review_facts *facts,
 			    struct judgement *j)
 {
 	struct json *doc = NULL, *old_doc = NULL;
@@ -238,7 +239,7 @@ static void judge_workerapp(const struct review *r, const struct rules_facts *fa
 	if (old_doc)
 		old = read_app(old_doc, "oldObject", &j->faults);
 	if (app && (old || !old_doc))
-		workerapp_rules(app, old, facts, &j->faults, &j->warnings);
+		workerapp_rules(app, old, &facts->rules, &j->faults, &j->warnings);
 }
 
 /* An absent number is 0: Kubernetes leaves zeros out of a Scale. False: it is no whole number. */
@@ -299,7 +300,7 @@ static void judge_store(const struct review *r, struct judgement *j)
 }
 
 static void judge_object(enum review_endpoint endpoint, const struct review *r,
-			 const struct rules_facts *facts, struct judgement *j)
+			 const struct review_facts *facts, struct judgement *j)
 {
 	bool scale = r->subresource == SUB_SCALE || endpoint == REVIEW_VALIDATE_SCALE;
 
@@ -320,7 +321,7 @@ static void judge_object(enum review_endpoint endpoint, const struct review *r,
 }
 
 static void judge(enum review_endpoint endpoint, const struct review *r,
-		  const struct rules_facts *facts, struct judgement *j)
+		  const struct review_facts *facts, struct judgement *j)
 {
 	struct fault_value shown;
 
@@ -339,8 +340,6 @@ static void judge(enum review_endpoint endpoint, const struct review *r,
 		judge_object(endpoint, r, facts, j);
 }
 
-/* ---- the answer ------------------------------------------------------------------------------ */
-
 /* The parsed value of a span for the answer; NULL when absent. It has been scanned already. */
 static struct json *value_at(const struct review *r, enum slot s)
 {
@@ -351,6 +350,56 @@ static struct json *value_at(const struct review *r, enum slot s)
 		return NULL;
 	return v;
 }
+
+/* ---- filling in ------------------------------------------------------------------------------ */
+
+/* The annotation's name stands somewhere in the object: its app may have been filled before. */
+static bool names_defaulted(const struct review *r, enum slot object)
+{
+	static const char name[] = "\"" ANNOTATION_DEFAULTED "\"";
+
+	return memmem(r->body + r->span[object].off, r->span[object].len, name, sizeof(name) - 1);
+}
+
+static bool may_fill(const struct review *r, const struct review_facts *facts)
+{
+	if (r->subresource != SUB_NONE || type_of(r, OBJECT) != '{')
+		return false;
+	if (r->operation == OP_CREATE)
+		return facts->defaults || names_defaulted(r, OBJECT);
+	return r->operation == OP_UPDATE && type_of(r, OLD) == '{' && names_defaulted(r, OLD);
+}
+
+/* The operations as JSON text, the caller's; NULL: none. What cannot be read is left to the rules. */
+static char *fill(const struct review *r, const struct review_facts *facts)
+{
+	cleanup_json struct json *object = NULL, *old = NULL, *namespace = value_at(r, NAMESPACE);
+	struct faults unread = FAULTS_INIT;
+	struct patch p = { NULL, NULL };
+	char *text = NULL;
+
+	if (trees(r, &object, &old, &unread)) {
+		patch_init(&p, object);
+		workerapp_defaults_patch(facts->defaults, json_str(namespace), object, old, &p);
+		if (!patch_empty(&p))
+			text = json_text(p.ops);
+	}
+	patch_done(&p);
+	faults_done(&unread);
+	return text;
+}
+
+static void print_patch(const struct review *r, const struct review_facts *facts, struct buf *to)
+{
+	cleanup(freep) char *ops = may_fill(r, facts) ? fill(r, facts) : NULL, *text = NULL;
+
+	if (!ops)
+		return;
+	text = codec_base64_encode(ops, strlen(ops));
+	buf_printf(to, ",\"patchType\":\"JSONPatch\",\"patch\":\"%s\"", text);
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 static bool all_forbidden(const struct faults *l)
 {
@@ -457,7 +506,9 @@ static void print_warnings(const struct strlist *l, struct buf *to)
 	strlist_done(&clean);
 }
 
-static void print_answer(const struct review *r, const struct judgement *j, struct buf *to)
+static void print_answer(enum review_endpoint endpoint, const struct review *r,
+			 const struct review_facts *facts, const struct judgement *j,
+			 struct buf *to)
 {
 	buf_puts(to, "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\","
 		     "\"response\":{\"uid\":");
@@ -467,6 +518,8 @@ static void print_answer(const struct review *r, const struct judgement *j, stru
 		buf_puts(to, ",\"status\":");
 		print_status(r, &j->faults, to);
 	}
+	if (endpoint == REVIEW_MUTATE_WORKERAPP)
+		print_patch(r, facts, to);
 	print_warnings(&j->warnings, to);
 	buf_puts(to, "}}\n");
 }
@@ -486,7 +539,7 @@ static void tell_subject(const struct review *r, char *text, size_t room)
 }
 
 struct review_result review_answer(enum review_endpoint endpoint, js_ctx *scan, const char *body,
-				   size_t len, const struct rules_facts *facts, struct buf *to)
+				   size_t len, const struct review_facts *facts, struct buf *to)
 {
 	struct review_result result = { .verdict = REVIEW_BROKEN };
 	struct judgement j = { .faults = FAULTS_INIT, .warnings = STRLIST_INIT };
@@ -505,7 +558,7 @@ struct review_result review_answer(enum review_endpoint endpoint, js_ctx *scan, 
 		return result;
 	}
 	judge(endpoint, &r, facts, &j);
-	print_answer(&r, &j, to);
+	print_answer(endpoint, &r, facts, &j, to);
 	result.verdict = j.faults.n ? REVIEW_DENIED : REVIEW_ALLOWED;
 	if (j.faults.n)
 		tell_subject(&r, result.subject, sizeof(result.subject));

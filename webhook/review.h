@@ -15,10 +15,11 @@
 
 #include "common/buf.h"
 #include "common/json_scan.h"
+#include "common/workerapp_defaults.h"
 #include "common/workerapp_rules.h"
 
 enum review_endpoint {
-	REVIEW_MUTATE_WORKERAPP, /* never denies, and has nothing to fill in: no patch */
+	REVIEW_MUTATE_WORKERAPP, /* never denies; a patch where the platform's defaults fill */
 	REVIEW_VALIDATE_WORKERAPP,
 	REVIEW_VALIDATE_SCALE, /* autoscaling/v1 Scale of a WorkerApp */
 	REVIEW_VALIDATE_STORE, /* CelldObjectStore */
@@ -37,11 +38,17 @@ struct review_result {
 	char subject[REVIEW_SUBJECT_TEXT]; /* "NAMESPACE/NAME" of a denied one, for the log */
 };
 
+/* What a review is judged by. */
+struct review_facts {
+	struct rules_facts rules;
+	const struct workerapp_defaults *defaults; /* NULL: none */
+};
+
 /*
  * body[0..len) must be followed by JS_PAD zero bytes. The answer is appended to `to`: JSON, or for
  * REVIEW_BROKEN one line of text that says why. scan is scratch memory of the calling thread.
  */
 struct review_result review_answer(enum review_endpoint endpoint, js_ctx *scan, const char *body,
-				   size_t len, const struct rules_facts *facts, struct buf *to);
+				   size_t len, const struct review_facts *facts, struct buf *to);
 
 #endif

@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static js_ctx scan;
-	struct rules_facts facts = { .table = celld_table_builtin() };
+	struct review_facts facts = { .rules = { .table = celld_table_builtin() } };
 	cleanup(freep) char *body = xcalloc(1, size + JS_PAD);
 
 	if (!scan.keys && js_ctx_init(&scan, LIMIT_JSON_KEYS))

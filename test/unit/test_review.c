@@ -33,7 +33,7 @@ static const struct {
 static struct review_result ask(enum review_endpoint endpoint, const char *body, size_t len,
 				struct buf *answer)
 {
-	struct rules_facts facts = { .table = celld_table_builtin() };
+	struct review_facts facts = { .rules = { .table = celld_table_builtin() } };
 	cleanup(freep) char *padded = xcalloc(1, len + JS_PAD);
 
 	memcpy(padded, body, len);

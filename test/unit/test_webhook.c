@@ -149,7 +149,7 @@ static void test_wrong_command_lines(void **state)
 		{ "--tls-cert-file /nowhere/tls.crt --tls-key-file /nowhere/tls.key", 1,
 		  "celld-webhook: certificate: /nowhere/tls.crt: No such file or directory\n" },
 		{ "--tls-cert-file a --tls-key-file b --compat-table /nowhere/table.yaml", 1,
-		  "celld-webhook: compatibility table: /nowhere/table.yaml: No such file or "
+		  "celld-webhook: --compat-table: /nowhere/table.yaml: No such file or "
 		  "directory\n" },
 	};
 

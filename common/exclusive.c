@@ -1,0 +1,191 @@
+#include "common/exclusive.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/url.h"
+
+static char *copy(const char *s)
+{
+	return s ? xstrdup(s) : NULL;
+}
+
+/* Without slashes at its end. */
+static char *trimmed(const char *s)
+{
+	size_t n = s ? strlen(s) : 0;
+
+	while (n && s[n - 1] == '/')
+		n--;
+	return xstrndup(s ? s : "", n);
+}
+
+/* Bucket names are Amazon's own in every region, so its hosts are one place. */
+static char *host_of(const char *endpoint)
+{
+	char *host = url_host(endpoint ? endpoint : "");
+
+	if (str_ends(host, ".amazonaws.com") || str_ends(host, ".amazonaws.com.cn"))
+		*host = '\0';
+	return host;
+}
+
+struct holding *holding_of(const struct workerapp *app)
+{
+	struct holding *h = xcalloc(1, sizeof(*h));
+
+	h->namespace = xstrdup(app->namespace ? app->namespace : "");
+	h->name = xstrdup(app->name ? app->name : "");
+	h->uid = copy(app->uid);
+	h->created = copy(app->created);
+	h->scheme = app->bucket.scheme;
+	h->store = copy(app->store_ref);
+	h->host = host_of(app->bucket.endpoint);
+	h->account = xstrdup(app->bucket.storage_account ? app->bucket.storage_account : "");
+	h->container = workerapp_bucket_name(app);
+	h->prefix = workerapp_bucket_prefix(app);
+	strlist_copy(&h->hosts, &app->hostnames);
+	h->path = trimmed(app->ingress.path);
+	h->fleet = app->durability == DURABILITY_FLEET;
+	h->recreate = app->strategy == STRATEGY_RECREATE;
+	return h;
+}
+
+void holding_free(struct holding *h)
+{
+	if (!h)
+		return;
+	free(h->namespace);
+	free(h->name);
+	free(h->uid);
+	free(h->created);
+	free(h->store);
+	free(h->host);
+	free(h->account);
+	free(h->container);
+	free(h->prefix);
+	strlist_done(&h->hosts);
+	free(h->path);
+	free(h);
+}
+
+struct holding_store *holding_store_of(const struct json *store)
+{
+	const struct json *spec = json_get(store, "spec");
+	const char *account = json_get_str(spec, "storageAccount");
+	struct holding_store *s = xcalloc(1, sizeof(*s));
+
+	s->host = host_of(json_get_str(spec, "endpoint"));
+	s->account = xstrdup(account ? account : "");
+	return s;
+}
+
+void holding_store_free(struct holding_store *s)
+{
+	if (!s)
+		return;
+	free(s->host);
+	free(s->account);
+	free(s);
+}
+
+/* ---- buckets --------------------------------------------------------------------------------- */
+
+/* The member that tells one place of this scheme from another. */
+static const char *where(const struct holding *h, const struct holding_store *s)
+{
+	if (h->scheme == SCHEME_S3)
+		return s ? s->host : h->host;
+	if (h->scheme == SCHEME_AZ)
+		return s ? s->account : h->account;
+	return "";
+}
+
+static bool has_place(const struct holding *h, const struct holding_store *s)
+{
+	return h->scheme != SCHEME_NONE && h->container[0] && (!h->store || s);
+}
+
+/* outer is "" or a run of inner's segments from its begin, not all of them. */
+static bool is_inside(const char *inner, const char *outer)
+{
+	size_t n = strlen(outer);
+
+	return *inner && (!n || (strncmp(inner, outer, n) == 0 && inner[n] == '/'));
+}
+
+static void judge_bucket(const struct holding *mine, const struct holding_store *my_store,
+			 const struct holding *other, const struct holding_store *other_store,
+			 struct faults *faults)
+{
+	cleanup(freep) char *values = NULL;
+	const char *how;
+
+	if (!has_place(mine, my_store) || !has_place(other, other_store) ||
+	    mine->scheme != other->scheme || !str_eq(mine->container, other->container) ||
+	    !str_eq(where(mine, my_store), where(other, other_store)))
+		return;
+	if (str_eq(mine->prefix, other->prefix))
+		how = "the same as";
+	else if (is_inside(mine->prefix, other->prefix))
+		how = "inside";
+	else if (is_inside(other->prefix, mine->prefix))
+		how = "around";
+	else
+		return;
+	values = xasprintf("%s/%s %s/%s", mine->container, mine->prefix, other->namespace,
+			   other->name);
+	fault_add(
+		faults, EXCLUSIVE_BUCKET, "spec.bucket.name", values,
+		"is %s the bucket prefix of WorkerApp %s/%s, and two fleets on one prefix corrupt "
+		"each other; write a prefix that no other app has",
+		how, other->namespace, other->name);
+}
+
+/* ---- host names ------------------------------------------------------------------------------ */
+
+static void judge_host(const struct holding *mine, size_t i, const struct holding *other,
+		       struct faults *faults)
+{
+	const char *host = mine->hosts.v[i];
+	bool same_namespace = str_eq(mine->namespace, other->namespace);
+	cleanup(freep) char *path = xasprintf("spec.hostnames[%zu]", i);
+	cleanup(freep) char *values = NULL;
+	struct fault_value shown;
+
+	if (!strlist_has(&other->hosts, host) ||
+	    (same_namespace && !str_eq(mine->path, other->path)))
+		return;
+	values = xasprintf("%s%s %s/%s", host, mine->path, other->namespace, other->name);
+	if (same_namespace)
+		fault_add(faults, EXCLUSIVE_HOST, path, values,
+			  "%s with path %s/ is served by WorkerApp %s; write another host name, or "
+			  "another spec.ingress.path",
+			  fault_value(&shown, host), mine->path, other->name);
+	else
+		fault_add(faults, EXCLUSIVE_HOST, path, values,
+			  "%s is served by WorkerApp %s of namespace %s; write another host name: "
+			  "one is for one namespace",
+			  fault_value(&shown, host), other->name, other->namespace);
+}
+
+void exclusive_judge(const struct holding *mine, const struct holding_store *my_store,
+		     const struct holding *other, const struct holding_store *other_store,
+		     struct faults *faults)
+{
+	judge_bucket(mine, my_store, other, other_store, faults);
+	for (size_t i = 0; i < mine->hosts.n; i++)
+		judge_host(mine, i, other, faults);
+}
+
+bool exclusive_is_older(const struct holding *a, const struct holding *b)
+{
+	int c;
+
+	if (!a->created || !b->created)
+		return a->created && !b->created;
+	c = strcmp(a->created, b->created);
+	if (c)
+		return c < 0;
+	return strcmp(a->uid ? a->uid : "", b->uid ? b->uid : "") < 0;
+}

@@ -1,0 +1,197 @@
+#include "common/holdings.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "common/map.h"
+
+struct holdings {
+	pthread_mutex_t lock;
+	struct map *apps, *stores; /* by "namespace/name" */
+};
+
+static void free_app(void *value)
+{
+	holding_free(value);
+}
+
+static void free_store(void *value)
+{
+	holding_store_free(value);
+}
+
+struct holdings *holdings_new(void)
+{
+	struct holdings *h = xcalloc(1, sizeof(*h));
+
+	(void)pthread_mutex_init(&h->lock, NULL);
+	h->apps = map_new(free_app);
+	h->stores = map_new(free_store);
+	return h;
+}
+
+void holdings_free(struct holdings *h)
+{
+	if (!h)
+		return;
+	map_free(h->apps);
+	map_free(h->stores);
+	(void)pthread_mutex_destroy(&h->lock);
+	free(h);
+}
+
+static char *key_of(const char *namespace, const char *name)
+{
+	return xasprintf("%s/%s", namespace ? namespace : "", name ? name : "");
+}
+
+static char *key_of_object(const struct json *object)
+{
+	const struct json *m = json_get(object, "metadata");
+
+	return key_of(json_get_str(m, "namespace"), json_get_str(m, "name"));
+}
+
+static void put(struct holdings *h, struct map *to, const struct json *object, void *value)
+{
+	cleanup(freep) char *key = key_of_object(object);
+
+	(void)pthread_mutex_lock(&h->lock);
+	if (value)
+		map_put(to, key, value);
+	else
+		map_del(to, key);
+	(void)pthread_mutex_unlock(&h->lock);
+}
+
+void holdings_put_app(struct holdings *h, const struct json *object)
+{
+	struct json *copy = json_dup(object);
+	cleanup_workerapp struct workerapp *app = NULL;
+	struct err e = ERR_INIT;
+
+	if (json_kind(copy) == JSON_OBJECT) {
+		/* A list leaves out what is the same for all of its objects. */
+		json_set_str(copy, "apiVersion", WORKERAPP_API);
+		json_set_str(copy, "kind", "WorkerApp");
+	}
+	(void)workerapp_parse(copy, NULL, &app, &e);
+	put(h, h->apps, object, app ? holding_of(app) : NULL);
+}
+
+void holdings_put_store(struct holdings *h, const struct json *object)
+{
+	put(h, h->stores, object, holding_store_of(object));
+}
+
+void holdings_remove_app(struct holdings *h, const struct json *object)
+{
+	put(h, h->apps, object, NULL);
+}
+
+void holdings_remove_store(struct holdings *h, const struct json *object)
+{
+	put(h, h->stores, object, NULL);
+}
+
+/* ---- asking; the lock is held ---------------------------------------------------------------- */
+
+static const struct holding_store *store_of(const struct holdings *h, const struct holding *a)
+{
+	cleanup(freep) char *key = NULL;
+
+	if (!a->store)
+		return NULL;
+	key = key_of(a->namespace, a->store);
+	return map_get(h->stores, key);
+}
+
+struct question {
+	const struct holdings *h;
+	const struct holding *mine;
+	const struct holding_store *my_store;
+	bool older;
+	struct faults *faults;
+	struct strlist *keys;
+};
+
+static void compare(const char *key, void *value, void *ctx)
+{
+	const struct question *q = ctx;
+	const struct holding *other = value;
+	struct faults found = FAULTS_INIT;
+
+	if ((str_eq(q->mine->namespace, other->namespace) && str_eq(q->mine->name, other->name)) ||
+	    (q->older && !exclusive_is_older(other, q->mine)))
+		return;
+	exclusive_judge(q->mine, q->my_store, other, store_of(q->h, other),
+			q->faults ? q->faults : &found);
+	if (q->keys && found.n)
+		strlist_add(q->keys, key);
+	faults_done(&found);
+}
+
+bool holdings_judge(struct holdings *h, const struct workerapp *app, bool older,
+		    struct faults *faults)
+{
+	cleanup_holding struct holding *mine = holding_of(app);
+	struct question q = { .h = h, .mine = mine, .older = older, .faults = faults };
+
+	(void)pthread_mutex_lock(&h->lock);
+	q.my_store = store_of(h, mine);
+	map_each(h->apps, compare, &q);
+	(void)pthread_mutex_unlock(&h->lock);
+	return !mine->store || q.my_store;
+}
+
+void holdings_rivals(struct holdings *h, const char *key, struct strlist *ret)
+{
+	struct question q = { .h = h, .keys = ret };
+
+	(void)pthread_mutex_lock(&h->lock);
+	q.mine = map_get(h->apps, key);
+	if (q.mine) {
+		q.my_store = store_of(h, q.mine);
+		map_each(h->apps, compare, &q);
+	}
+	(void)pthread_mutex_unlock(&h->lock);
+}
+
+struct users {
+	const char *namespace, *store;
+	bool only_rolling;
+	struct strlist *keys;
+};
+
+static void add_user(const char *key, void *value, void *ctx)
+{
+	const struct users *u = ctx;
+	const struct holding *a = value;
+
+	if (a->store && str_eq(a->store, u->store) && str_eq(a->namespace, u->namespace) &&
+	    !(u->only_rolling && a->recreate))
+		strlist_add(u->keys, key);
+}
+
+void holdings_users(struct holdings *h, const char *namespace, const char *store, bool only_rolling,
+		    struct strlist *ret)
+{
+	struct users u = { namespace, store, only_rolling, ret };
+
+	(void)pthread_mutex_lock(&h->lock);
+	map_each(h->apps, add_user, &u);
+	(void)pthread_mutex_unlock(&h->lock);
+}
+
+bool holdings_app(struct holdings *h, const char *namespace, const char *name, bool *ret_fleet)
+{
+	cleanup(freep) char *key = key_of(namespace, name);
+	const struct holding *a;
+
+	(void)pthread_mutex_lock(&h->lock);
+	a = map_get(h->apps, key);
+	if (a && ret_fleet)
+		*ret_fleet = a->fleet;
+	(void)pthread_mutex_unlock(&h->lock);
+	return a != NULL;
+}

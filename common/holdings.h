@@ -1,0 +1,39 @@
+/*
+ * holdings.h - what all apps of a cluster hold, as the watch has seen it; for webhook and controller.
+ * Thread-safe. What each app and store holds is kept, never the object.
+ */
+#ifndef COMMON_HOLDINGS_H
+#define COMMON_HOLDINGS_H
+
+#include "common/exclusive.h"
+
+struct holdings;
+
+struct holdings *holdings_new(void) must_use;
+void holdings_free(struct holdings *h);
+define_cleanup(struct holdings *, holdings_free);
+#define cleanup_holdings cleanup(holdings_free_cleanup)
+
+/* Takes notice of a WorkerApp or a CelldObjectStore; what is unreadable is forgotten. */
+void holdings_put_app(struct holdings *h, const struct json *object);
+void holdings_put_store(struct holdings *h, const struct json *object);
+/* By namespace and name alone. */
+void holdings_remove_app(struct holdings *h, const struct json *object);
+void holdings_remove_store(struct holdings *h, const struct json *object);
+
+/*
+ * Faults for what app cannot hold because another one does. older: only those that came before count,
+ * which is how two that exist find out who keeps it. False: the app's store is not known, so its
+ * bucket was compared with nobody's.
+ */
+bool holdings_judge(struct holdings *h, const struct workerapp *app, bool older,
+		    struct faults *faults);
+/* The keys "namespace/name" of apps that cannot hold what this one (known by its key) holds. */
+void holdings_rivals(struct holdings *h, const char *key, struct strlist *ret);
+/* The apps of a namespace that name this store, as keys; only_rolling: not those that are recreated. */
+void holdings_users(struct holdings *h, const char *namespace, const char *store, bool only_rolling,
+		    struct strlist *ret);
+/* Whether an app is known, and what it is. Pointers may be NULL. */
+bool holdings_app(struct holdings *h, const char *namespace, const char *name, bool *ret_fleet);
+
+#endif
