@@ -47,5 +47,5 @@ patch web '{"env":[{"name":"RUST_LOG","value":"debug"}]}' > /dev/null
 check "a roll waits for it" until_ 30 waiting_on $ns web 'ready, but not for minReadySeconds yet'
 check "and comes to its end" ready $ns web 120
 invariants one-down steps rest
-check "it is the same StatefulSet, as they left it" [ "$(kubectl get statefulset web-celld -o 'jsonpath={.metadata.uid} {.spec.minReadySeconds} {.spec.revisionHistoryLimit}')" = "$was 5 2" ]
+check "it is the same StatefulSet; what is ours was put back, what is not stayed" [ "$(kubectl get statefulset web-celld -o 'jsonpath={.metadata.uid} {.spec.minReadySeconds} {.spec.revisionHistoryLimit}')" = "$was 5 5" ]
 kubectl delete namespace $ns --wait=false > /dev/null
