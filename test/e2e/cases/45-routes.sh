@@ -102,7 +102,7 @@ kubectl -n $OPERATOR rollout restart deployment/celld-operator-controller > /dev
 check "a new controller without the right says so" until_ 60 says web IngressReady "httproutes cannot be read"
 check "the fleet is Ready all the same" ready $ns web 20
 kubectl replace -f "$root/build/e2e/role.json" > /dev/null
-check "with the right given it recovers" until_ 60 refuted condition_is web IngressReady RouteError
+check "with the right given it recovers" until_ 90 says web IngressReady "has not judged the route yet"
 
 # What the Service carries.
 foreign() { kubectl annotate service web-celld cloud.example/x=1 --field-manager=cloud > /dev/null; }
