@@ -212,6 +212,8 @@ static int patch_bundles(struct keeper *k, struct seen *s, bool keep_strangers, 
 		if (patch)
 			r = kube_patch(k->client, &hooks[i], NULL, k->o.configuration, NULL,
 				       KUBE_PATCH_JSON, patch, REQUEST_MS, NULL, e);
+		if (r == -ERR_INVALID && e->http_status == 422) /* a test of the patch did not hold */
+			e->code = ERR_CONFLICT;
 		if (r)
 			return err_wrap(e, "writing caBundle of %s %s", hooks[i].kind,
 					k->o.configuration);
