@@ -127,6 +127,8 @@ static void judge_served(const struct keeper *k, struct seen *s)
 	s->facts.serving_it = k->served.end_ms && s->secret.leaf.cert &&
 			      issue_read(s->secret.leaf.cert, &leaf) &&
 			      !memcmp(leaf.id, k->served.id, sizeof(leaf.id));
+	s->facts.same_ca = s->secret.ca.cert && k->remembered.ca.cert &&
+			   str_eq(s->secret.ca.cert, k->remembered.ca.cert);
 }
 
 static void judge(struct keeper *k, struct seen *s)
