@@ -3,7 +3,6 @@ namespace remains
 app web v0.6.2 | kubectl apply -f - > /dev/null
 check "the fleet is Ready" ready $ns web 60
 record remains
-audited() { grep -c . "$AUDIT"; }
 check "helm uninstall" "/tmp/bed-$BED_NAME/chart/helm" -n $OPERATOR uninstall celld-operator --wait --timeout 60s
 left() { # every object that carries our label or name, outside the fleets' namespaces
 	for kind in $(kubectl api-resources --verbs=list -o name | grep -vE '^(events|workerapps|componentstatuses|pods.metrics|nodes.metrics)'); do
@@ -13,9 +12,11 @@ left() { # every object that carries our label or name, outside the fleets' name
 			"\($kind) \(.metadata.name)"'
 	done | sort
 }
-check "only the definitions are left, and the namespace, which is not the release's" until_ 30 eval '[ "$(left)" = "$(printf "%s\n" \
-	"customresourcedefinitions.apiextensions.k8s.io celldobjectstores.celld-operator.io" \
-	"customresourcedefinitions.apiextensions.k8s.io workerapps.celld-operator.io" "namespaces celld-operator-system" | grep -v "^customres.*" )" ]'
+expected="customresourcedefinitions.apiextensions.k8s.io celldobjectstores.celld-operator.io
+customresourcedefinitions.apiextensions.k8s.io workerapps.celld-operator.io
+namespaces celld-operator-system"
+only() { local l; l=$(left); [ "$l" = "$expected" ] || { echo "left: $l"; return 1; }; }
+check "only the definitions are left, and the namespace, which is not the release's" until_ 30 only
 for crd in workerapps celldobjectstores; do
 	check "the definition $crd is kept" kubectl get crd $crd.celld-operator.io
 done
