@@ -10,6 +10,7 @@
 
 #include "common/build_version.h"
 #include "common/flags.h"
+#include "common/http.h"
 #include "common/httpd.h"
 #include "common/log.h"
 #include "webhook/endpoints.h"
@@ -21,7 +22,7 @@ enum {
 
 static struct {
 	const char *bind, *cert_file, *key_file, *metrics_bind, *health_bind;
-	const char *log_level, *log_format;
+	const char *log_level, *log_format, *kubeconfig;
 	int64_t lame_duck_ms;
 	bool version, help;
 	struct settings_options settings;
@@ -59,6 +60,12 @@ static const struct flag own_flags[] = {
 	  .fallback = ":8081",
 	  .placeholder = "HOST:PORT",
 	  .help = "Where /healthz and /readyz are served over plain HTTP" },
+	{ .name = "kubeconfig",
+	  .kind = FLAG_STRING,
+	  .to = &opt.kubeconfig,
+	  .placeholder = "FILE",
+	  .help = "How to reach the API server, for rules between apps; in a cluster it is not "
+		  "needed" },
 	{ .name = "lame-duck",
 	  .kind = FLAG_DURATION,
 	  .to = &opt.lame_duck_ms,
@@ -165,6 +172,28 @@ static int start_admission(struct endpoints *p, struct httpd **ret, struct err *
 	return httpd_start(&o, ret, e);
 }
 
+/*
+ * Without an API server the rules between apps only warn, because a webhook that does not start would
+ * stop every write. A file that was named and is wrong is a mistake to be told of.
+ */
+static int start_world(struct kube_config **config, struct world **ret, struct err *e)
+{
+	struct err why = ERR_INIT;
+	int r = http_global_init(e);
+
+	if (r)
+		return r;
+	if (kube_config_load(opt.kubeconfig, NULL, config, &why)) {
+		if (!str_empty(opt.kubeconfig)) {
+			*e = why;
+			return err_wrap(e, "--kubeconfig");
+		}
+		log_warn("no API server is known, rules between apps only warn", "error",
+			 why.message, NULL);
+	}
+	return world_start(*config, ret, e);
+}
+
 static void wait_for_signal(const sigset_t *set)
 {
 	int got;
@@ -180,6 +209,8 @@ static int serve(const sigset_t *set, struct err *e)
 {
 	cleanup_endpoints struct endpoints *p = endpoints_new(e);
 	cleanup_settings struct settings *settings = NULL;
+	cleanup(kube_config_free_cleanup) struct kube_config *config = NULL;
+	cleanup_world struct world *world = NULL;
 	cleanup_httpd struct httpd *admission = NULL, *health = NULL, *metrics = NULL;
 	unsigned cut;
 	int r;
@@ -189,9 +220,11 @@ static int serve(const sigset_t *set, struct err *e)
 	opt.settings.on_reload = endpoints_settings_reloaded;
 	opt.settings.ctx = p;
 	r = settings_start(&opt.settings, &settings, e);
+	if (!r)
+		r = start_world(&config, &world, e);
 	if (r)
 		return r;
-	endpoints_judge_by(p, settings);
+	endpoints_judge_by(p, settings, world);
 	r = start_admission(p, &admission, e);
 	if (!r)
 		r = start_plain(opt.health_bind, endpoints_health(p), &health, e);
