@@ -35,3 +35,8 @@ bool digest_same(const void *a, const void *b, size_t n)
 {
 	return CRYPTO_memcmp(a, b, n) == 0;
 }
+
+void digest_wipe(void *data, size_t n)
+{
+	OPENSSL_cleanse(data, n);
+}

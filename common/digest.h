@@ -1,5 +1,5 @@
 /*
- * digest.h - SHA-256; with certs/ and sigv4 the only user of OpenSSL.
+ * digest.h - SHA-256; with certs/ and sign the only user of OpenSSL.
  */
 #ifndef COMMON_DIGEST_H
 #define COMMON_DIGEST_H
@@ -15,5 +15,7 @@ void digest_hmac(const void *key, size_t key_len, const void *data, size_t n,
 		 unsigned char out[DIGEST_BYTES]);
 /* Equal length and bytes, in time that depends on n alone. */
 bool digest_same(const void *a, const void *b, size_t n);
+/* Overwrites what was secret, in a way that the compiler cannot leave out. */
+void digest_wipe(void *data, size_t n);
 
 #endif

@@ -38,6 +38,7 @@ struct http_transfer {
 	struct http_response response;
 	bool stream;	/* 2xx bodies go to handler.data */
 	bool stopped;	/* data() said so */
+	bool local;	/* no_local has refused an address */
 	CURLcode setup; /* not CURLE_OK: never added to the multi handle */
 	char why[CURL_ERROR_SIZE];
 };
@@ -174,6 +175,18 @@ static int on_socket(void *ctx, curl_socket_t fd, curlsocktype purpose)
 	return CURL_SOCKOPT_OK;
 }
 
+static curl_socket_t on_open(void *transfer, curlsocktype purpose, struct curl_sockaddr *to)
+{
+	struct http_transfer *t = transfer;
+
+	(void)purpose;
+	if (http_is_local(&to->addr)) {
+		t->local = true;
+		return CURL_SOCKET_BAD;
+	}
+	return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+}
+
 static enum err_code code_of(const struct http_transfer *t, CURLcode rc)
 {
 	switch (rc) {
@@ -201,8 +214,12 @@ static enum err_code code_of(const struct http_transfer *t, CURLcode rc)
 
 static int failure(const struct http_transfer *t, CURLcode rc, struct err *e)
 {
-	enum err_code code = code_of(t, rc);
+	enum err_code code =
+		t->local && rc == CURLE_COULDNT_CONNECT ? ERR_FORBIDDEN : code_of(t, rc);
 
+	if (code == ERR_FORBIDDEN)
+		return err_set(e, code,
+			       "the host is at a loopback, link-local or metadata address");
 	if (code == ERR_TOO_LARGE)
 		return err_set(e, code, "answer is longer than %zu bytes", t->response.body.max);
 	if (code == ERR_CANCELED)
@@ -333,6 +350,10 @@ static void set_network(struct http_transfer *t, const struct http_request *r)
 	set(t, CURLOPT_QUICK_EXIT, 1L); /* ending does not wait for a name to resolve */
 #endif
 	set(t, CURLOPT_SOCKOPTFUNCTION, on_socket);
+	if (r->no_local) {
+		set(t, CURLOPT_OPENSOCKETFUNCTION, on_open);
+		set(t, CURLOPT_OPENSOCKETDATA, t);
+	}
 	set(t, CURLOPT_TCP_KEEPALIVE, 1L);
 	set(t, CURLOPT_TCP_KEEPIDLE, (long)KEEP_IDLE_S);
 	set(t, CURLOPT_TCP_KEEPINTVL, (long)KEEP_INTERVAL_S);

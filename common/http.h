@@ -18,7 +18,7 @@
  * Errors: an answer of any status is no error here: 0 is returned and response.status says what it
  *was. ERR_TIMEOUT, ERR_UNAVAILABLE (no connection, name not resolved, reset), ERR_TOO_LARGE (body
  *over max_response), ERR_PROTOCOL (not HTTP, certificate not trusted, a body cut short),
- *ERR_INVALID (URL), ERR_CANCELED.
+ *ERR_INVALID (URL), ERR_FORBIDDEN (no_local), ERR_CANCELED.
  */
 #ifndef COMMON_HTTP_H
 #define COMMON_HTTP_H
@@ -74,6 +74,9 @@ struct http_request {
 	bool proxy_env; /* HTTPS_PROXY, NO_PROXY are obeyed (object stores, STS; never the cluster)
 			 */
 	bool one_shot;	/* connection is closed afterwards */
+	/* Never connects to loopback, link-local, multicast or cloud metadata addresses, whatever a
+	 * name resolves to (ERR_FORBIDDEN): for URLs that a tenant has written. */
+	bool no_local;
 };
 
 struct http_response {
@@ -99,6 +102,10 @@ bool http_response_header(const struct http_response *r, const char *name, char 
 void http_authority(const char *host, int port, struct buf *to);
 /* Appends s percent-encoded as one path segment or query value: all but A-Z a-z 0-9 - . _ ~ . */
 void http_escape(const char *s, struct buf *to);
+
+/* Whether a sockaddr (AF_INET or AF_INET6, in network order) is one that no_local refuses. */
+struct sockaddr;
+bool http_is_local(const struct sockaddr *address);
 
 /* --- one at a time
  * ---------------------------------------------------------------------------------------------- */

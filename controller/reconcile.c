@@ -153,7 +153,7 @@ static bool serves_own_version(const struct turn *t)
 
 static struct json *make_status(struct turn *t)
 {
-	struct status_condition more[2];
+	struct status_condition more[4];
 	struct status_input in = {
 		.app = t->app,
 		.obs = t->obs,
@@ -168,16 +168,18 @@ static struct json *make_status(struct turn *t)
 		.expected = t->expected,
 		.tells_deployment = serves_own_version(t),
 		.more = more,
+		.url = t->around.url,
 	};
 	char now[CLOCK_TEXT];
 
-	if (t->app->paused)
+	if (t->app->paused && !t->around.scaling.active)
 		more[in.n_more++] =
 			(struct status_condition){ .type = "MaintenancePaused",
 						   .status = "True",
 						   .reason = "Paused",
 						   .message =
 							   "nothing is written to the workload" };
+	in.n_more += around_conditions(t, more + in.n_more);
 	clock_text(clock_wall_ms(), now);
 	in.now = now;
 	return status_build(&in);
@@ -243,7 +245,9 @@ static int work(struct turn *t, struct err *e)
 			rollout_decide(t->obs, &t->decision);
 		}
 	}
-	r = act(t, &wrote, e);
+	r = around_apply(t, e);
+	if (!r)
+		r = act(t, &wrote, e);
 	if (r)
 		return r;
 	if (wrote) {

@@ -84,6 +84,7 @@ static void choose_version(struct turn *t)
 	t->input.app_version = t->app_version;
 	t->input.expected = t->expected;
 	t->input.operator_namespace = t->o->operator_namespace;
+	t->input.ipv6 = t->o->ipv6;
 }
 
 static int wanted(const struct workerapp *app)
@@ -139,6 +140,7 @@ static void observe(struct turn *t, bool due)
 	o->no_workload = !t->expected || !t->version_known;
 	o->template_due = due;
 	o->stop_all = t->verdict.stop_all;
+	o->autoscaler = t->around.scaling.active;
 	o->want = wanted(t->app);
 	o->start = first_size(t->app);
 	o->settle = t->o->settle_ms;
@@ -151,6 +153,7 @@ void turn_decide(struct turn *t)
 	bool due;
 
 	choose_version(t);
+	around_observe(t);
 	due = workload_due(t);
 	judge(t, due);
 	if (t->sts && !children_is_ours(t, t->sts)) {
@@ -169,6 +172,7 @@ void turn_decide(struct turn *t)
 void turn_done(struct turn *t)
 {
 	forget_fleet(t);
+	around_view_done(&t->around);
 	free(t->name);
 	free(t->app_version);
 	free(t->obs);

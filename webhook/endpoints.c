@@ -151,6 +151,8 @@ static void serve_readyz(void *ctx, const struct httpd_request *req, struct http
 		why = "shutting down\n";
 	else if (!server)
 		why = "starting\n";
+	else if (!httpd_certificate_expiry(server))
+		why = "there is no serving certificate yet\n";
 	else if (httpd_certificate_expiry(server) <= clock_wall_ms() / 1000)
 		why = "the serving certificate has expired\n";
 	if (!str_eq(why, "ok\n"))
@@ -252,6 +254,11 @@ void endpoints_settings_reloaded(void *ctx, const char *name, const struct err *
 			  e->message, NULL);
 	else
 		log_info("new settings in use", "file", name, NULL);
+}
+
+void endpoints_collect(struct endpoints *p, metrics_collector f, void *ctx)
+{
+	metrics_collect(p->metrics, f, ctx);
 }
 
 void endpoints_reloaded(void *ctx, const struct err *e)

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "common/httpd.h"
+#include "common/metrics.h"
 #include "common/settings.h"
 #include "webhook/world.h"
 
@@ -39,6 +40,8 @@ const struct endpoint_routes *endpoints_metrics(const struct endpoints *p);
 void endpoints_judge_by(struct endpoints *p, struct settings *settings, struct world *world);
 /* For settings_options.on_reload; ctx is the struct endpoints. */
 void endpoints_settings_reloaded(void *ctx, const char *name, const struct err *e);
+/* Adds a source of metrics; see metrics_collect. */
+void endpoints_collect(struct endpoints *p, metrics_collector f, void *ctx);
 /* For httpd_options.on_reload; ctx is the struct endpoints. */
 void endpoints_reloaded(void *ctx, const struct err *e);
 /*

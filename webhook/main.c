@@ -10,9 +10,9 @@
 
 #include "common/build_version.h"
 #include "common/flags.h"
-#include "common/http.h"
 #include "common/httpd.h"
 #include "common/log.h"
+#include "webhook/certificates.h"
 #include "webhook/endpoints.h"
 
 enum {
@@ -22,7 +22,8 @@ enum {
 
 static struct {
 	const char *bind, *cert_file, *key_file, *metrics_bind, *health_bind;
-	const char *log_level, *log_format, *kubeconfig;
+	const char *log_level, *log_format;
+	struct certificates_options certs;
 	int64_t lame_duck_ms;
 	bool version, help;
 	struct settings_options settings;
@@ -48,6 +49,47 @@ static const struct flag own_flags[] = {
 	  .to = &opt.key_file,
 	  .placeholder = "FILE",
 	  .help = "Private key of the certificate, PEM" },
+	{ .name = "self-managed-certs",
+	  .kind = FLAG_BOOL,
+	  .to = &opt.certs.wanted,
+	  .help = "Make and renew the certificate and its authority, instead of files" },
+	{ .name = "cert-secret",
+	  .kind = FLAG_STRING,
+	  .to = &opt.certs.secret,
+	  .fallback = "celld-operator-webhook-cert",
+	  .placeholder = "NAME",
+	  .help = "Secret in the own namespace that keeps both" },
+	{ .name = "service-name",
+	  .kind = FLAG_STRING,
+	  .to = &opt.certs.service,
+	  .fallback = "celld-operator-webhook",
+	  .placeholder = "NAME",
+	  .help = "Service that the certificate is for" },
+	{ .name = "webhook-configuration",
+	  .kind = FLAG_STRING,
+	  .to = &opt.certs.configuration,
+	  .fallback = "celld-operator",
+	  .placeholder = "NAME",
+	  .help = "The mutating and the validating configuration whose caBundles are kept" },
+	{ .name = "cert-validity",
+	  .kind = FLAG_DURATION,
+	  .to = &opt.certs.leaf_ms,
+	  .fallback = "168h",
+	  .min = 5000,
+	  .max = 315360000000,
+	  .help = "Life of a certificate; the last third is left to renew it" },
+	{ .name = "ca-validity",
+	  .kind = FLAG_DURATION,
+	  .to = &opt.certs.ca_ms,
+	  .fallback = "8760h",
+	  .min = 10000,
+	  .max = 315360000000,
+	  .help = "Life of an authority; the last third is left to change to the next one" },
+	{ .name = "kubeconfig",
+	  .kind = FLAG_STRING,
+	  .to = &opt.certs.kubeconfig,
+	  .placeholder = "FILE",
+	  .help = "How to reach the API server; in a cluster it is not needed" },
 	{ .name = "metrics-bind-address",
 	  .kind = FLAG_STRING,
 	  .to = &opt.metrics_bind,
@@ -60,12 +102,6 @@ static const struct flag own_flags[] = {
 	  .fallback = ":8081",
 	  .placeholder = "HOST:PORT",
 	  .help = "Where /healthz and /readyz are served over plain HTTP" },
-	{ .name = "kubeconfig",
-	  .kind = FLAG_STRING,
-	  .to = &opt.kubeconfig,
-	  .placeholder = "FILE",
-	  .help = "How to reach the API server, for rules between apps; in a cluster it is not "
-		  "needed" },
 	{ .name = "lame-duck",
 	  .kind = FLAG_DURATION,
 	  .to = &opt.lame_duck_ms,
@@ -119,9 +155,16 @@ static int check_options(int argc, int rest, char **argv, struct err *e)
 		if (httpd_address_read(addresses[i], &a, e))
 			return err_wrap(e, "%s", names[i]);
 	}
+	if (opt.certs.wanted && (opt.cert_file || opt.key_file))
+		return err_set(
+			e, ERR_INVALID,
+			"--self-managed-certs goes without --tls-cert-file and --tls-key-file");
+	if (opt.certs.wanted)
+		return certificates_check(&opt.certs, e);
 	if (str_empty(opt.cert_file) || str_empty(opt.key_file))
 		return err_set(e, ERR_INVALID,
-			       "--tls-cert-file and --tls-key-file are both needed; see --help");
+			       "--tls-cert-file and --tls-key-file are both needed, or "
+			       "--self-managed-certs; see --help");
 	return 0;
 }
 
@@ -166,32 +209,11 @@ static int start_admission(struct endpoints *p, struct httpd **ret, struct err *
 				   .n_routes = routes->n,
 				   .cert_file = opt.cert_file,
 				   .key_file = opt.key_file,
+				   .pair_later = opt.certs.wanted,
 				   .on_reload = endpoints_reloaded,
 				   .reload_ctx = p };
 
 	return httpd_start(&o, ret, e);
-}
-
-/*
- * Without an API server the rules between apps only warn, because a webhook that does not start would
- * stop every write. A file that was named and is wrong is a mistake to be told of.
- */
-static int start_world(struct kube_config **config, struct world **ret, struct err *e)
-{
-	struct err why = ERR_INIT;
-	int r = http_global_init(e);
-
-	if (r)
-		return r;
-	if (kube_config_load(opt.kubeconfig, NULL, config, &why)) {
-		if (!str_empty(opt.kubeconfig)) {
-			*e = why;
-			return err_wrap(e, "--kubeconfig");
-		}
-		log_warn("no API server is known, rules between apps only warn", "error",
-			 why.message, NULL);
-	}
-	return world_start(*config, ret, e);
 }
 
 static void wait_for_signal(const sigset_t *set)
@@ -209,8 +231,8 @@ static int serve(const sigset_t *set, struct err *e)
 {
 	cleanup_endpoints struct endpoints *p = endpoints_new(e);
 	cleanup_settings struct settings *settings = NULL;
-	cleanup(kube_config_free_cleanup) struct kube_config *config = NULL;
-	cleanup_world struct world *world = NULL;
+	cleanup_world struct world *world = world_new();
+	cleanup_certificates struct certificates *certs = NULL; /* outlives the servers */
 	cleanup_httpd struct httpd *admission = NULL, *health = NULL, *metrics = NULL;
 	unsigned cut;
 	int r;
@@ -220,8 +242,6 @@ static int serve(const sigset_t *set, struct err *e)
 	opt.settings.on_reload = endpoints_settings_reloaded;
 	opt.settings.ctx = p;
 	r = settings_start(&opt.settings, &settings, e);
-	if (!r)
-		r = start_world(&config, &world, e);
 	if (r)
 		return r;
 	endpoints_judge_by(p, settings, world);
@@ -230,6 +250,10 @@ static int serve(const sigset_t *set, struct err *e)
 		r = start_plain(opt.health_bind, endpoints_health(p), &health, e);
 	if (!r)
 		r = start_plain(opt.metrics_bind, endpoints_metrics(p), &metrics, e);
+	if (!r)
+		r = world_watch(world, opt.certs.kubeconfig, e);
+	if (!r && opt.certs.wanted)
+		r = certificates_start(&opt.certs, admission, p, &certs, e);
 	if (r)
 		return r;
 	endpoints_serve(p, admission);
@@ -238,6 +262,8 @@ static int serve(const sigset_t *set, struct err *e)
 		 log_int(httpd_port(metrics)).text, NULL);
 	wait_for_signal(set);
 	endpoints_leave(p);
+	if (certs)
+		certificates_stop(certs);
 	cut = httpd_drain(admission, opt.lame_duck_ms, opt.lame_duck_ms + LEAVE_MS);
 	log_info("stopped", "idle_connections_closed", log_int(cut).text, NULL);
 	httpd_free(take(health));

@@ -1,9 +1,12 @@
 #include "webhook/world.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "common/clock.h"
+#include "common/http.h"
 #include "common/kube/client.h"
+#include "common/kube/config.h"
 #include "common/kube/watch.h"
 #include "common/log.h"
 
@@ -19,7 +22,8 @@ static const struct kube_kind kinds[KINDS] = {
 struct world {
 	struct review_world view;
 	struct holdings *holdings;
-	struct kube_watch *watch; /* NULL: no API server */
+	struct kube_config *config;	  /* NULL: no API server */
+	struct kube_watch *_Atomic watch; /* NULL: not yet, or no API server */
 };
 
 static void on_event(void *ctx, size_t kind, enum kube_watch_type type, const struct json *object)
@@ -40,11 +44,12 @@ static void on_event(void *ctx, size_t kind, enum kube_watch_type type, const st
 
 bool world_is_current(struct world *w)
 {
+	struct kube_watch *watch = atomic_load(&w->watch);
 	struct kube_watch_stats s;
 
-	if (!w->watch || !kube_watch_synced(w->watch, APPS))
+	if (!watch || !kube_watch_synced(watch, APPS))
 		return false;
-	kube_watch_stats(w->watch, APPS, &s);
+	kube_watch_stats(watch, APPS, &s);
 	return s.connected || clock_mono_ms() - s.last_heard_ms < SILENCE_MS;
 }
 
@@ -111,45 +116,63 @@ const struct review_world *world_view(const struct world *w)
 	return &w->view;
 }
 
-struct holdings *world_holdings(struct world *w)
-{
-	return w->holdings;
-}
-
 /* ---- start and end --------------------------------------------------------------------------- */
 
-int world_start(struct kube_config *config, struct world **ret, struct err *e)
+static int start_watch(struct world *w, struct err *e)
 {
-	cleanup_world struct world *w = xcalloc(1, sizeof(*w));
 	const struct kube_watch_kind watched[KINDS] = {
 		[APPS] = { .kind = &kinds[APPS] }, [STORES] = { .kind = &kinds[STORES] }
 	};
-	const struct kube_watch_opts o = { .config = config,
+	const struct kube_watch_opts o = { .config = w->config,
 					   .user_agent = "celld-webhook",
 					   .kinds = watched,
 					   .n = KINDS,
 					   .handler = on_event,
 					   .ctx = w };
-	int r = 0;
+	struct kube_watch *watch = NULL;
+	int r = kube_watch_start(&o, &watch, e);
+
+	atomic_store(&w->watch, watch);
+	return r;
+}
+
+int world_watch(struct world *w, const char *kubeconfig, struct err *e)
+{
+	struct err why = ERR_INIT;
+	int r = http_global_init(e);
+
+	if (r)
+		return r;
+	r = kube_config_load(kubeconfig, NULL, &w->config, &why);
+	if (!r)
+		return start_watch(w, e);
+	if (!str_empty(kubeconfig)) {
+		*e = why;
+		return err_wrap(e, "--kubeconfig");
+	}
+	log_warn("no API server is known, rules between apps only warn", "error", why.message,
+		 NULL);
+	return 0;
+}
+
+struct world *world_new(void)
+{
+	struct world *w = xcalloc(1, sizeof(*w));
 
 	w->view = (struct review_world){
 		.ctx = w, .exclusive = exclusive, .durability = durability, .users = users
 	};
 	w->holdings = holdings_new();
-	if (config)
-		r = kube_watch_start(&o, &w->watch, e);
-	if (r)
-		return r;
-	*ret = take(w);
-	return 0;
+	return w;
 }
 
-void world_stop(struct world *w)
+void world_free(struct world *w)
 {
 	if (!w)
 		return;
-	if (w->watch)
-		kube_watch_stop(w->watch);
+	if (atomic_load(&w->watch))
+		kube_watch_stop(atomic_load(&w->watch));
+	kube_config_free(w->config);
 	holdings_free(w->holdings);
 	free(w);
 }

@@ -8,23 +8,26 @@
 #ifndef WEBHOOK_WORLD_H
 #define WEBHOOK_WORLD_H
 
-#include "common/kube/config.h"
 #include "common/holdings.h"
 #include "webhook/review.h"
 
 struct world;
 
-/* config NULL: no API server can be asked, nothing is ever known. It is lent otherwise. */
-int world_start(struct kube_config *config, struct world **ret, struct err *e);
-void world_stop(struct world *w);
-define_cleanup(struct world *, world_stop);
-#define cleanup_world cleanup(world_stop_cleanup)
+/* Knows nothing yet. */
+struct world *world_new(void) must_use;
+/*
+ * Begins to watch; reviews may be asking already. kubeconfig: the flag's file, NULL: none. When there is no API server to ask nothing is ever known,
+ * because a webhook that does not start would stop every write; only a file that was named and is
+ * wrong is an error.
+ */
+int world_watch(struct world *w, const char *kubeconfig, struct err *e);
+void world_free(struct world *w);
+define_cleanup(struct world *, world_free);
+#define cleanup_world cleanup(world_free_cleanup)
 
 /* For review_facts; as long as w lives. */
 const struct review_world *world_view(const struct world *w);
 /* What is known is of now. */
 bool world_is_current(struct world *w);
-/* Where the watches put what they see, for tests. */
-struct holdings *world_holdings(struct world *w);
 
 #endif

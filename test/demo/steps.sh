@@ -23,7 +23,7 @@ refused() {
 	local out
 	typed "$1"
 	out=$(eval "$1" 2>&1) && die "the command was let through: $out"
-	fold -s -w 100 <<< "$out"
+	fold -s -w 100 <<< "$out" | sed 's/ *$//'
 	[[ $out == *"$2"* ]] || die "it does not say '$2'"
 }
 # follow COMMAND PATTERN...: shows the lines of a command that watches, with the seconds since the first step, until one

@@ -39,7 +39,7 @@ check "Recreate stops all" before ' Recreating ' ' Recreating +0 +0 +fleet: stop
 check "and starts the new version" before 'waiting one lease lifetime' '^shop-celld-0 +ghcr.io/denoland/celld:v0.5.1 '
 check "it says how to go on" shows 'make demo KEEP=1'
 # The README shows the refusal as it is printed.
-refusal() { awk '/^The WorkerApp "shop" is invalid/, /^$/' "$1" | sed 's/ *$//'; }
-check "the README shows this refusal" [ "$(refusal "$out")" = "$(refusal README.md | grep -v '^```')" ]
+refusal() { sed -n '/^The WorkerApp "shop" is invalid/,/^\(```\)\?$/{/^\(```\)\?$/!p}' "$1"; }
+check "the README shows this refusal" [ "$(refusal "$out")" = "$(refusal README.md)" ]
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

@@ -1,0 +1,155 @@
+{{- define "celld-operator.fullname" -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- else if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "celld-operator.webhook" -}}{{ include "celld-operator.fullname" . }}-webhook{{- end -}}
+{{- define "celld-operator.controller" -}}{{ include "celld-operator.fullname" . }}-controller{{- end -}}
+{{- define "celld-operator.controllerAccount" -}}{{ include "celld-operator.fullname" . }}-controller-manager{{- end -}}
+{{- define "celld-operator.webhookAccount" -}}{{ include "celld-operator.webhook" . }}{{- end -}}
+{{- define "celld-operator.certSecret" -}}
+{{- if eq .Values.certificates.source "secret" -}}
+{{- required "certificates.secretName names your Secret when certificates.source is secret" .Values.certificates.secretName -}}
+{{- else -}}
+{{ include "celld-operator.webhook" . }}-cert
+{{- end -}}
+{{- end -}}
+
+{{/* labels that select a part's pods: list of the root and the part */}}
+{{- define "celld-operator.selectorOf" -}}
+app.kubernetes.io/name: celld-operator
+app.kubernetes.io/instance: {{ (index . 0).Release.Name }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end -}}
+
+{{/* labels of an object: list of the root and the part */}}
+{{- define "celld-operator.labels" -}}
+{{- $root := index . 0 -}}
+{{ include "celld-operator.selectorOf" . }}
+app.kubernetes.io/part-of: celld-operator
+app.kubernetes.io/managed-by: {{ $root.Release.Service }}
+app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
+helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace "+" "_" }}
+{{- with $root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "celld-operator.image" -}}
+{{- $image := index . 1 -}}
+{{- if $image.digest -}}
+{{ $image.repository }}@{{ $image.digest }}
+{{- else -}}
+{{ $image.repository }}:{{ default (index . 0).Chart.AppVersion $image.tag }}
+{{- end -}}
+{{- end -}}
+
+{{/* what both pods have in common: list of the root, the values of the part, and its name */}}
+{{- define "celld-operator.podCommon" -}}
+{{- $root := index . 0 }}{{- $part := index . 1 -}}
+{{- with $root.Values.imagePullSecrets }}
+imagePullSecrets:
+{{- toYaml . | nindent 0 }}
+{{- end }}
+terminationGracePeriodSeconds: {{ $part.terminationGracePeriodSeconds }}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 65532
+  runAsGroup: 65532
+  fsGroup: 65532
+  seccompProfile: {type: RuntimeDefault}
+topologySpreadConstraints:
+{{- with $part.topologySpreadConstraints }}
+{{- toYaml . | nindent 0 }}
+{{- else }}
+- maxSkew: 1
+  topologyKey: kubernetes.io/hostname
+  whenUnsatisfiable: ScheduleAnyway
+  labelSelector:
+    matchLabels:
+      {{- include "celld-operator.selectorOf" (list $root (index . 2)) | nindent 6 }}
+{{- end }}
+{{- with $part.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with $part.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $part.tolerations }}
+tolerations:
+{{- toYaml . | nindent 0 }}
+{{- end }}
+{{- with $part.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- define "celld-operator.containerSecurity" -}}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: {drop: [ALL]}
+{{- end -}}
+
+{{/* flags out of values: list of a dict of flag to value; empty values are left out */}}
+{{- define "celld-operator.flags" -}}
+{{- range $flag, $value := . }}
+{{- if not (or (kindIs "invalid" $value) (eq (toString $value) "")) }}
+- {{ printf "--%s=%s" $flag (toString $value) | quote }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* what the controller is permitted to do with the fleets' objects, in all namespaces or in each that it watches */}}
+{{- define "celld-operator.controllerRules" -}}
+- apiGroups: [celld-operator.io]
+  resources: [workerapps]
+  verbs: [get, list, watch]
+- apiGroups: [celld-operator.io]
+  resources: [workerapps/status]
+  verbs: [patch]
+- apiGroups: [apps]
+  resources: [statefulsets]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [get, list, watch]
+- apiGroups: [""]
+  resources: [services, serviceaccounts]
+  verbs: [get, list, watch, create, patch]
+- apiGroups: [policy]
+  resources: [poddisruptionbudgets]
+  verbs: [get, list, watch, create, patch]
+- apiGroups: [networking.k8s.io]
+  resources: [networkpolicies]
+  verbs: [get, list, watch, create, patch]
+- apiGroups: [networking.k8s.io]
+  resources: [ingresses]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [gateway.networking.k8s.io]
+  resources: [httproutes]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [networking.istio.io]
+  resources: [virtualservices]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [security.istio.io]
+  resources: [authorizationpolicies]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [keda.sh]
+  resources: [scaledobjects]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [autoscaling]
+  resources: [horizontalpodautoscalers]
+  verbs: [list, watch]
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [create, patch]
+{{- end -}}
