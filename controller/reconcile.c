@@ -9,10 +9,14 @@
 #include "common/kube/event.h"
 #include "common/log.h"
 #include "common/map.h"
+#include "controller/claims.h"
+#include "controller/detail.h"
 #include "controller/turn.h"
 
 /* A sweep that is older than this is made anew before a gate is asked. */
 enum { SWEEP_AGAIN_MS = 2000 };
+/* Claims are not watched: whether a foreign one has gone is looked at again after. */
+enum { CLAIMS_AGAIN_MS = 30000 };
 
 struct reconciler {
 	struct reconcile_opts o;
@@ -20,12 +24,21 @@ struct reconciler {
 	struct map *memories;
 };
 
+static void free_memory(void *p)
+{
+	struct fleet_memory *m = p;
+
+	json_free(m->reborn);
+	json_free(m->fields);
+	free(m);
+}
+
 struct reconciler *reconcile_new(const struct reconcile_opts *o)
 {
 	struct reconciler *r = xcalloc(1, sizeof(*r));
 
 	r->o = *o;
-	r->memories = map_new(free);
+	r->memories = map_new(free_memory);
 	(void)pthread_mutex_init(&r->lock, NULL);
 	return r;
 }
@@ -82,6 +95,22 @@ static bool begin(struct reconciler *r, const char *key, struct turn *t)
 	return true;
 }
 
+/* A write that makes pods must not give them somebody else's claims; then nothing is written, and asked again later. */
+static int check_claims(struct turn *t, struct err *e)
+{
+	const struct rollout_decision *d = &t->decision;
+	bool makes_pods = !t->facts.exists || d->replicas > t->facts.replicas;
+	bool foreign = false;
+	int r = makes_pods ? claims_check(t, &foreign, e) : 0;
+
+	if (r || !foreign)
+		return r;
+	t->obs->refused = true;
+	rollout_decide(t->obs, &t->decision);
+	queue_add_after(t->o->queue, t->key, CLAIMS_AGAIN_MS);
+	return 0;
+}
+
 /* What is due by the cache is decided again on what the API server has now; then it is written. */
 static int act(struct turn *t, bool *ret_wrote, struct err *e)
 {
@@ -96,6 +125,9 @@ static int act(struct turn *t, bool *ret_wrote, struct err *e)
 	turn_decide(t);
 	if (t->decision.write == ROLLOUT_WRITE_NONE)
 		return 0;
+	r = check_claims(t, e);
+	if (r || t->decision.write == ROLLOUT_WRITE_NONE)
+		return r;
 	r = workload_write(t, e);
 	*ret_wrote = !r;
 	return r;
@@ -153,7 +185,7 @@ static bool serves_own_version(const struct turn *t)
 
 static struct json *make_status(struct turn *t)
 {
-	struct status_condition more[2];
+	struct status_condition more[4];
 	struct status_input in = {
 		.app = t->app,
 		.obs = t->obs,
@@ -168,19 +200,43 @@ static struct json *make_status(struct turn *t)
 		.expected = t->expected,
 		.tells_deployment = serves_own_version(t),
 		.more = more,
+		.url = t->around.url,
+		.refused_text = t->refused_text,
 	};
 	char now[CLOCK_TEXT];
 
-	if (t->app->paused)
+	if (t->app->paused && !t->around.scaling.active)
 		more[in.n_more++] =
 			(struct status_condition){ .type = "MaintenancePaused",
 						   .status = "True",
 						   .reason = "Paused",
 						   .message =
 							   "nothing is written to the workload" };
+	in.n_more += around_conditions(t, more + in.n_more);
 	clock_text(clock_wall_ms(), now);
 	in.now = now;
 	return status_build(&in);
+}
+
+/* A status that says that a member needs hands is an Event too. */
+static void tell_stuck(struct turn *t, const struct json *status)
+{
+	struct event_about about = { .api_version = WORKERAPP_API,
+				     .kind = "WorkerApp",
+				     .namespace = t->app->namespace,
+				     .name = t->app->name,
+				     .uid = t->app->uid,
+				     .resource_version = t->app->resource_version };
+
+	for (const struct json *c = json_first(json_get(status, "conditions")); c;
+	     c = json_next(c)) {
+		const char *reason = json_get_str(c, "reason");
+
+		if (reason && str_eq(json_get_str(c, "type"), "Progressing") &&
+		    (str_eq(reason, "MemberStuck") || str_eq(reason, "FailedCreate")))
+			event_emit(t->o->events, &about, true, reason, "Wait",
+				   json_get_str(c, "message"));
+	}
 }
 
 static int write_status(struct turn *t, struct err *e)
@@ -210,6 +266,7 @@ static int write_status(struct turn *t, struct err *e)
 	if (r)
 		return err_wrap(e, "writing the status");
 	(void)cache_put(t->o->cache, CACHE_APP, answer);
+	tell_stuck(t, json_get(body, "status"));
 	return 0;
 }
 
@@ -229,7 +286,7 @@ static void tell_refusal(struct turn *t)
 
 static int work(struct turn *t, struct err *e)
 {
-	bool wrote = false;
+	bool wrote = false, busy = false;
 	int r;
 
 	turn_read_cached(t);
@@ -243,8 +300,12 @@ static int work(struct turn *t, struct err *e)
 			rollout_decide(t->obs, &t->decision);
 		}
 	}
-	r = act(t, &wrote, e);
-	if (r)
+	r = around_apply(t, e);
+	if (!r)
+		r = claims_grow(t, &busy, e);
+	if (!r && !busy)
+		r = act(t, &wrote, e);
+	if (r || busy)
 		return r;
 	if (wrote) {
 		queue_add(t->o->queue, t->key); /* the status of what has become of it */
@@ -254,6 +315,7 @@ static int work(struct turn *t, struct err *e)
 		queue_add_after(t->o->queue, t->key, t->decision.requeue);
 	if (ask_for_sweep(t))
 		return 0;
+	detail_find(t, &t->refused_text);
 	r = write_status(t, e);
 	if (!r)
 		tell_refusal(t);

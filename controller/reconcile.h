@@ -11,6 +11,7 @@
 
 struct kube_client;
 struct event_recorder;
+struct around;
 
 #define STATUS_MANAGER "celld-operator-status"
 
@@ -20,8 +21,10 @@ struct reconcile_opts {
 	struct queue *queue;
 	struct sweeper *sweeper;
 	struct event_recorder *events;
+	struct around *around;
 	const struct celld_table *table;
 	const char *operator_namespace;
+	bool ipv6; /* pods of this cluster have IPv6 addresses */
 	int64_t settle_ms, hold_ms, recheck_ms;
 };
 

@@ -7,6 +7,7 @@
 #include "common/celld/image.h"
 #include "common/clock.h"
 #include "common/kube/client.h"
+#include "common/limits.h"
 
 enum { FRESH_MS = 15000 };
 
@@ -84,6 +85,7 @@ static void choose_version(struct turn *t)
 	t->input.app_version = t->app_version;
 	t->input.expected = t->expected;
 	t->input.operator_namespace = t->o->operator_namespace;
+	t->input.ipv6 = t->o->ipv6;
 }
 
 static int wanted(const struct workerapp *app)
@@ -91,11 +93,22 @@ static int wanted(const struct workerapp *app)
 	return app->autoscaling.enabled ? -1 : (int)app->replicas;
 }
 
-static int first_size(const struct workerapp *app)
+/*
+ * The size to start with. Where somebody has deleted the StatefulSet and pods are left, no smaller than it was: those beyond
+ * its size would all end at once.
+ */
+static int first_size(const struct turn *t)
 {
-	if (app->autoscaling.enabled && app->autoscaling.min > app->replicas)
-		return (int)app->autoscaling.min;
-	return (int)app->replicas;
+	const struct workerapp *app = t->app;
+	int64_t size = app->replicas;
+
+	if (app->autoscaling.enabled && app->autoscaling.min > size)
+		size = app->autoscaling.min;
+	for (size_t i = 0; !t->facts.exists && i < t->n_pods; i++) {
+		if (t->pods[i].ordinal >= size && t->pods[i].ordinal < LIMIT_REPLICAS)
+			size = t->pods[i].ordinal + 1;
+	}
+	return (int)size;
 }
 
 static void judge(struct turn *t, bool due)
@@ -107,7 +120,8 @@ static void judge(struct turn *t, bool due)
 		.sts = &t->facts,
 		.pods = t->pods,
 		.n_pods = t->n_pods,
-		.template_due = due,
+		/* pods that lost their StatefulSet get one with this template */
+		.template_due = due || (!t->facts.exists && t->n_pods),
 		.version_known = t->version_known,
 		.version = t->input.version,
 	};
@@ -139,8 +153,9 @@ static void observe(struct turn *t, bool due)
 	o->no_workload = !t->expected || !t->version_known;
 	o->template_due = due;
 	o->stop_all = t->verdict.stop_all;
+	o->autoscaler = t->around.scaling.active;
 	o->want = wanted(t->app);
-	o->start = first_size(t->app);
+	o->start = first_size(t);
 	o->settle = t->o->settle_ms;
 	o->hold = t->o->hold_ms;
 	o->recheck = t->o->recheck_ms;
@@ -151,6 +166,7 @@ void turn_decide(struct turn *t)
 	bool due;
 
 	choose_version(t);
+	around_observe(t);
 	due = workload_due(t);
 	judge(t, due);
 	if (t->sts && !children_is_ours(t, t->sts)) {
@@ -169,8 +185,10 @@ void turn_decide(struct turn *t)
 void turn_done(struct turn *t)
 {
 	forget_fleet(t);
+	around_view_done(&t->around);
 	free(t->name);
 	free(t->app_version);
+	free(t->refused_text);
 	free(t->obs);
 	faults_done(&t->faults);
 	workerapp_free(t->app);
