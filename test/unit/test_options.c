@@ -7,14 +7,19 @@
 
 #include "controller/options.h"
 
+static int read_options(int argc, const char **argv, struct options *ret, struct err *e)
+{
+	return options_read(argc, (char **)(uintptr_t)argv, ret, e);
+}
+
 static void defaults(void **state)
 {
-	char *argv[] = { "celld-controller", NULL };
+	const char *argv[] = { "celld-controller", NULL };
 	struct options o = { .version = false };
 	struct err e = ERR_INIT;
 
 	(void)state;
-	assert_int_equal(options_read(1, argv, &o, &e), 0);
+	assert_int_equal(read_options(1, argv, &o, &e), 0);
 	assert_null(o.kubeconfig);
 	assert_null(o.compat_table);
 	assert_null(o.selector);
@@ -41,22 +46,22 @@ static void defaults(void **state)
 
 static void values(void **state)
 {
-	char *argv[] = { "celld-controller",
-			 "--namespaces=a,b",
-			 "--watch-namespace",
-			 "c",
-			 "--workers=64",
-			 "--leader-elect=false",
-			 "--settle=500ms",
-			 "--recreate-hold=1m",
-			 "--log-level=debug",
-			 "-h",
-			 NULL };
+	const char *argv[] = { "celld-controller",
+			       "--namespaces=a,b",
+			       "--watch-namespace",
+			       "c",
+			       "--workers=64",
+			       "--leader-elect=false",
+			       "--settle=500ms",
+			       "--recreate-hold=1m",
+			       "--log-level=debug",
+			       "-h",
+			       NULL };
 	struct options o = { .version = false };
 	struct err e = ERR_INIT;
 
 	(void)state;
-	assert_int_equal(options_read(array_len(argv) - 1, argv, &o, &e), 0);
+	assert_int_equal(read_options(array_len(argv) - 1, argv, &o, &e), 0);
 	assert_int_equal(o.namespaces.n, 3);
 	assert_string_equal(o.namespaces.v[2], "c");
 	assert_int_equal(o.workers, 64);
@@ -81,11 +86,11 @@ static void what_is_refused_is_named(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < array_len(bad); i++) {
-		char *argv[] = { "celld-controller", (char *)(uintptr_t)bad[i][0], NULL };
+		const char *argv[] = { "celld-controller", bad[i][0], NULL };
 		struct options o = { .version = false };
 		struct err e = ERR_INIT;
 
-		assert_int_equal(options_read(2, argv, &o, &e), -ERR_INVALID);
+		assert_int_equal(read_options(2, argv, &o, &e), -ERR_INVALID);
 		if (!strstr(e.message, bad[i][1]))
 			fail_msg("%s: %s", bad[i][0], e.message);
 		options_done(&o);
