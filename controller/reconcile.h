@@ -10,6 +10,11 @@
 #include "controller/sweep.h"
 
 struct kube_client;
+struct policy;
+struct secrets;
+struct slots;
+struct stores;
+struct tracker;
 struct event_recorder;
 
 #define STATUS_MANAGER "celld-operator-status"
@@ -21,6 +26,11 @@ struct reconcile_opts {
 	struct sweeper *sweeper;
 	struct event_recorder *events;
 	const struct celld_table *table;
+	const struct policy *policy;
+	struct secrets *secrets;
+	struct tracker *tracker;
+	struct stores *stores;
+	struct slots *slots;
 	const char *operator_namespace;
 	int64_t settle_ms, hold_ms, recheck_ms;
 };
