@@ -191,11 +191,25 @@ static void want_pointer(struct turn *t)
 		     !t->sts || t->app->status == NULL);
 }
 
+/* The version that the status tells of: what was expected, unless the bucket was known to be at odds with it. */
+static const char *of_status(const struct turn *t)
+{
+	const struct json *all = json_get(t->app->status, "conditions");
+
+	for (const struct json *c = json_first(all); c; c = json_next(c)) {
+		const char *reason = json_get_str(c, "reason");
+
+		if (reason && str_eq(reason, "VersionMismatch"))
+			return t->app->seen.rolled_out_app_version;
+	}
+	return t->app->seen.expected_app_version;
+}
+
 /* What `auto` means: the pointer; what it was when this process began; what the live fleet runs. */
 static void choose(struct turn *t, const struct track_facts *f)
 {
 	const char *live = t->facts.app_version[0] ? t->facts.app_version : NULL;
-	const char *before = t->sts ? t->app->seen.expected_app_version : NULL;
+	const char *before = t->sts ? of_status(t) : NULL;
 	const char *v = f->version[0] ? f->version : before ? before : live;
 
 	(void)snprintf(t->bucket.pointer, sizeof(t->bucket.pointer), "%s", f->version);
