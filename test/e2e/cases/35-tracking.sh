@@ -135,5 +135,5 @@ everything() {
 	ps axww -o args
 	cat "$AUDIT"
 }
-check "the secret is nowhere to be read" refuted eval 'everything | grep -v "curl\|versitygw" | grep -F -e s3cr3t-0f-the-st0re -e "$(printf s3cr3t-0f-the-st0re | base64)" | grep -v "\"resource\":\"secrets\""'
+check "the secret is nowhere to be read" refuted eval 'everything | grep -v "curl\|versitygw\|grep" | grep -F -e s3cr3t-0f-the-st0re -e "$(printf s3cr3t-0f-the-st0re | base64)" | grep -v "\"resource\":\"secrets\""'
 kubectl delete namespace $ns objects --wait=false > /dev/null
