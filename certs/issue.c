@@ -61,6 +61,7 @@ static X509 *read_cert(const char *pem)
 }
 
 /* A key in PEM is never asked for a passphrase. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): the library gives the type */
 static int no_passphrase(char *to, int size, int writing, void *ctx)
 {
 	(void)to;
@@ -131,7 +132,8 @@ bool issue_has_names(const char *cert_pem, const struct strlist *names)
 	if (!x)
 		return false;
 	for (size_t i = 0; i < names->n; i++) {
-		if (X509_check_host(x, names->v[i], 0, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT, NULL) != 1)
+		if (X509_check_host(x, names->v[i], 0, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT, NULL) !=
+		    1)
 			return false;
 	}
 	return true;
@@ -167,8 +169,8 @@ static char *key_text(EVP_PKEY *k)
 {
 	cleanup_bio BIO *b = BIO_new(BIO_s_secmem());
 
-	return b && PEM_write_bio_PKCS8PrivateKey(b, k, NULL, NULL, 0, NULL, NULL) ? bio_text(b) :
-										     NULL;
+	return b && PEM_write_bio_PKCS8PrivateKey(b, k, NULL, NULL, 0, NULL, NULL) ? bio_text(b)
+										   : NULL;
 }
 
 static bool set_serial(X509 *x, unsigned char bytes[SERIAL_BYTES])
@@ -289,7 +291,8 @@ int issue_leaf(const struct issue_pair *ca, const struct strlist *names, int64_t
 	if (!ca_cert || !ca_key || X509_check_private_key(ca_cert, ca_key) != 1 ||
 	    !time_ms(X509_get0_notAfter(ca_cert), &ca_end)) {
 		ERR_clear_error();
-		return err_set(e, ERR_INVALID, "the authority cannot sign: no certificate with its key");
+		return err_set(e, ERR_INVALID,
+			       "the authority cannot sign: no certificate with its key");
 	}
 	if (end > ca_end)
 		end = ca_end;

@@ -21,13 +21,13 @@ struct kube_config;
 struct keeper;
 
 struct keeper_opts {
-	struct kube_config *config;	/* lent; outlives the keeper */
-	const char *ns;			/* of the Secret and the Service */
-	const char *secret;		/* names; copied, as is ns */
-	const char *service;		/* the leaf is for SERVICE.NS.svc and its shorter forms */
-	const char *configuration;	/* of both webhook configurations */
-	int64_t ca_ms, leaf_ms;		/* lives of what is made */
-	const char *user_agent;		/* lent */
+	struct kube_config *config; /* lent; outlives the keeper */
+	const char *ns;		    /* of the Secret and the Service */
+	const char *secret;	    /* names; copied, as is ns */
+	const char *service;	    /* the leaf is for SERVICE.NS.svc and its shorter forms */
+	const char *configuration;  /* of both webhook configurations */
+	int64_t ca_ms, leaf_ms;	    /* lives of what is made */
+	const char *user_agent;	    /* lent */
 	/*
 	 * Serve this pair from now on; on the keeper's thread. PEM texts, lent for the call. An
 	 * error keeps what was served before.

@@ -64,11 +64,10 @@ enum plan_action plan_next(const struct plan_facts *f)
 const char *plan_action_text(enum plan_action a)
 {
 	static const char *const text[PLAN_ACTIONS] = {
-		[PLAN_WAIT] = "wait",	      [PLAN_CREATE] = "create",
-		[PLAN_REPLACE] = "replace",   [PLAN_ADD] = "add",
-		[PLAN_SERVE] = "serve",	      [PLAN_RENEW] = "renew",
-		[PLAN_STAGE] = "stage",	      [PLAN_PROMOTE] = "promote",
-		[PLAN_RETIRE] = "retire",     [PLAN_TRIM] = "trim",
+		[PLAN_WAIT] = "wait",	[PLAN_CREATE] = "create",   [PLAN_REPLACE] = "replace",
+		[PLAN_ADD] = "add",	[PLAN_SERVE] = "serve",	    [PLAN_RENEW] = "renew",
+		[PLAN_STAGE] = "stage", [PLAN_PROMOTE] = "promote", [PLAN_RETIRE] = "retire",
+		[PLAN_TRIM] = "trim",
 	};
 
 	return text[a];

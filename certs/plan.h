@@ -19,7 +19,7 @@
 
 enum plan_pair {
 	PLAN_NONE,
-	PLAN_BROKEN,  /* unreadable, or the key is another's, or the signer or the names are wrong */
+	PLAN_BROKEN, /* unreadable, or the key is another's, or the signer or the names are wrong */
 	PLAN_KEYLESS, /* an authority whose certificate is good, but which cannot sign */
 	PLAN_EARLY,   /* begins in the future: a clock has jumped */
 	PLAN_GOOD,
@@ -30,19 +30,19 @@ enum plan_pair {
 enum plan_ask { PLAN_ASK_NOTHING, PLAN_ASK_LEAF, PLAN_ASK_CA };
 
 struct plan_facts {
-	bool secret;		/* it exists */
-	int64_t absent_ms;	/* how long this replica has missed it */
-	enum plan_pair ca;	/* in use */
-	enum plan_pair next;	/* stored beside it */
-	enum plan_pair leaf;	/* judged by ca */
-	bool old, old_over;	/* earlier authorities are kept; the time to keep them is over */
-	enum plan_ask ask;	/* what the Secret's annotation asks for */
-	bool named;		/* every bundle names ca, next and old */
-	bool strangers;		/* some bundle names others as well */
-	int64_t named_ms;	/* how long `named` has held */
-	int64_t settle_ms;	/* how long API servers may take to follow a bundle */
-	bool serving_it;	/* this replica serves that leaf */
-	bool serving;		/* it serves a leaf that is valid now */
+	bool secret;	     /* it exists */
+	int64_t absent_ms;   /* how long this replica has missed it */
+	enum plan_pair ca;   /* in use */
+	enum plan_pair next; /* stored beside it */
+	enum plan_pair leaf; /* judged by ca */
+	bool old, old_over;  /* earlier authorities are kept; the time to keep them is over */
+	enum plan_ask ask;   /* what the Secret's annotation asks for */
+	bool named;	     /* every bundle names ca, next and old */
+	bool strangers;	     /* some bundle names others as well */
+	int64_t named_ms;    /* how long `named` has held */
+	int64_t settle_ms;   /* how long API servers may take to follow a bundle */
+	bool serving_it;     /* this replica serves that leaf */
+	bool serving;	     /* it serves a leaf that is valid now */
 };
 
 enum plan_action {

@@ -85,7 +85,8 @@ void freep(void *pointer_variable)
 	free(p);
 }
 
-void closep(int *fd)
+/* A clean-up function gets the variable's address. */
+void closep(int *fd) /* NOLINT(readability-non-const-parameter) */
 {
 	if (*fd >= 0)
 		(void)close(*fd);

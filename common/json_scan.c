@@ -12,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+
+#include "common/utf8.h"
+
 #if defined(__SSE2__) && !defined(JS_NO_SIMD)
 #define JS_SSE2 1
 #include <emmintrin.h>
@@ -52,30 +55,11 @@ static inline ptr skip_plain(ptr p)
 static ptr utf8_run(ptr p)
 {
 	do {
-		unsigned c = p[0], lo = 0x80, hi = 0xBF;
-		if (c >= 0xC2 && c < 0xE0) {
-			if ((p[1] & 0xC0) != 0x80)
-				return NULL;
-			p += 2;
-		} else if (c >= 0xE0 && c < 0xF0) {
-			if (c == 0xE0)
-				lo = 0xA0; /* overlong */
-			if (c == 0xED)
-				hi = 0x9F; /* surrogates */
-			if (p[1] < lo || p[1] > hi || (p[2] & 0xC0) != 0x80)
-				return NULL;
-			p += 3;
-		} else if (c >= 0xF0 && c < 0xF5) {
-			if (c == 0xF0)
-				lo = 0x90; /* overlong */
-			if (c == 0xF4)
-				hi = 0x8F; /* above U+10FFFF */
-			if (p[1] < lo || p[1] > hi || (p[2] & 0xC0) != 0x80 ||
-			    (p[3] & 0xC0) != 0x80)
-				return NULL;
-			p += 4;
-		} else
+		size_t n = utf8_char((const char *)p);
+
+		if (!n)
 			return NULL;
+		p += n;
 	} while (*p >= 0x80);
 	return p;
 }
@@ -105,54 +89,50 @@ static const uint8_t simple_escape[256] = {
 	['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t'
 };
 
-/* The rest of a string after a special byte at p; out of line, because most strings end at their
- * first special. */
+/* Just after the escape at p; NULL with *err set. */
+static ptr escape(ptr p, js_err *err)
+{
+	int u, low;
+
+	if (simple_escape[p[1]])
+		return p + 2;
+	u = p[1] == 'u' ? hex4(p + 2) : -1;
+	*err = u == 0 ? JS_ERR_NUL : JS_ERR_STRING;
+	if (u <= 0 || (u >= 0xDC00 && u < 0xE000))
+		return NULL;
+	p += 6;
+	if (u < 0xD800 || u >= 0xDC00)
+		return p;
+	/* high surrogate: the low one must follow */
+	low = p[0] == '\\' && p[1] == 'u' ? hex4(p + 2) : -1;
+	return low < 0xDC00 || low > 0xDFFF ? NULL : p + 6;
+}
+
+/* The rest of a string after a special byte at p; out of line, because most strings end at their first special. */
 static __attribute__((noinline)) ptr string_tail(ptr p, bool *escaped, ptr *bad, js_err *err)
 {
-	for (;; p = skip_plain(p)) {
+	js_err why = JS_ERR_STRING;
+
+	for (; p; p = p ? skip_plain(p) : NULL) {
 		if (*p == '"')
 			return p + 1;
 		*bad = p;
 		if (*p == '\\') {
 			*escaped = true;
-			if (simple_escape[p[1]]) {
-				p += 2;
-				continue;
-			}
-			int u = p[1] == 'u' ? hex4(p + 2) : -1;
-			if (u < 0 || (u >= 0xDC00 && u < 0xE000)) {
-				*err = JS_ERR_STRING;
-				return NULL;
-			}
-			if (u == 0) {
-				*err = JS_ERR_NUL;
-				return NULL;
-			}
-			p += 6;
-			if (u >= 0xD800 &&
-			    u < 0xDC00) { /* high surrogate: the low one must follow */
-				int l = p[0] == '\\' && p[1] == 'u' ? hex4(p + 2) : -1;
-				if (l < 0xDC00 || l > 0xDFFF) {
-					*err = JS_ERR_STRING;
-					return NULL;
-				}
-				p += 6;
-			}
+			p = escape(p, &why);
 		} else if (*p >= 0x80) {
+			why = JS_ERR_UTF8;
 			p = utf8_run(p);
-			if (!p) {
-				*err = JS_ERR_UTF8;
-				return NULL;
-			}
-		} else {
-			*err = JS_ERR_STRING;
-			return NULL;
-		} /* control character, or the end of the input */
+		} else { /* control character, or the end of the input */
+			why = JS_ERR_STRING;
+			p = NULL;
+		}
 	}
+	*err = why;
+	return NULL;
 }
 
-/* p: just after the opening quote. Returns just after the closing quote, or NULL with *bad and *err
- * set. */
+/* p: just after the opening quote. Returns just after the closing quote, or NULL with *bad and *err set. */
 static inline ptr string(ptr p, bool *escaped, ptr *bad, js_err *err)
 {
 	p = skip_plain(p);
@@ -367,7 +347,7 @@ static __attribute__((noinline)) js_err grow_keys(js_ctx *ctx)
 {
 	if (ctx->cap >= ctx->max_keys)
 		return JS_ERR_LIMIT;
-	uint32_t cap = ctx->cap * 2 < ctx->max_keys ? ctx->cap * 2 : ctx->max_keys;
+	uint32_t cap = ctx->cap && ctx->cap < ctx->max_keys / 2 ? ctx->cap * 2 : ctx->max_keys;
 	struct js_key *k = realloc(ctx->keys, cap * sizeof *k);
 	if (k)
 		ctx->keys = k;
@@ -427,6 +407,7 @@ struct frame {
 		goto fail;                                                                         \
 	} while (0)
 
+/* One loop with jumps on purpose; see the top. NOLINTNEXTLINE(readability-function-cognitive-complexity) */
 js_err js_scan(js_ctx *ctx, const char *buf, size_t len, const js_node *nodes, js_span *spans,
 	       size_t nspans, size_t *err_off)
 {

@@ -21,6 +21,15 @@ const struct kube_kind cache_kinds[CACHE_KINDS] = {
 				   true },
 	[CACHE_STORE] = { WORKERAPP_GROUP, WORKERAPP_VERSION, "celldobjectstores",
 			  "CelldObjectStore", true },
+	[CACHE_HTTPROUTE] = { "gateway.networking.k8s.io", "v1", "httproutes", "HTTPRoute", true },
+	[CACHE_INGRESS] = { "networking.k8s.io", "v1", "ingresses", "Ingress", true },
+	[CACHE_VIRTUALSERVICE] = { "networking.istio.io", "v1", "virtualservices", "VirtualService",
+				   true },
+	[CACHE_AUTHORIZATION_POLICY] = { "security.istio.io", "v1", "authorizationpolicies",
+					 "AuthorizationPolicy", true },
+	[CACHE_SCALED_OBJECT] = { "keda.sh", "v1alpha1", "scaledobjects", "ScaledObject", true },
+	[CACHE_HPA] = { "autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler",
+			true },
 };
 
 struct entry {
@@ -97,6 +106,19 @@ static bool join(char *to, size_t room, const char *ns, const char *name)
 	return n > 0 && (size_t)n < room;
 }
 
+/* Of the StatefulSet "<app>-celld" that an autoscaler scales. */
+static bool key_of_scaler(const struct json *object, char *key, size_t room)
+{
+	const struct json *target = json_path(object, "spec", "scaleTargetRef", NULL);
+	const char *kind = json_get_str(target, "kind"), *name = json_get_str(target, "name");
+	cleanup(freep) char *app = NULL;
+
+	if (!kind || !name || !str_eq(kind, "StatefulSet") || !str_ends(name, "-celld"))
+		return false;
+	app = xstrndup(name, strlen(name) - strlen("-celld"));
+	return join(key, room, json_get_str(json_get(object, "metadata"), "namespace"), app);
+}
+
 bool cache_key_of(enum cache_kind kind, const struct json *object, char *key, size_t room)
 {
 	const struct json *meta = json_get(object, "metadata");
@@ -109,6 +131,8 @@ bool cache_key_of(enum cache_kind kind, const struct json *object, char *key, si
 		return join(key + 1, room - 1, json_get_str(meta, "namespace"),
 			    json_get_str(meta, "name"));
 	}
+	if (kind == CACHE_HPA)
+		return key_of_scaler(object, key, room);
 	return join(key, room, json_get_str(meta, "namespace"), app);
 }
 
@@ -339,6 +363,43 @@ struct json *cache_get(struct cache *c, enum cache_kind kind, const char *ns, co
 	if (text && json_parse(text, strlen(text), &j, &ignored))
 		return NULL;
 	return j;
+}
+
+struct listing {
+	const char *ns;
+	struct json *to;
+};
+
+static void add_object(const char *name, void *value, void *ctx)
+{
+	const struct entry *x = value;
+	const struct listing *l = ctx;
+	size_t n = strlen(l->ns);
+	struct json *j = NULL;
+	struct err ignored = ERR_INIT;
+
+	if (!str_starts(name, l->ns) || name[n] != '/' || !x->text)
+		return;
+	if (!json_parse(x->text, strlen(x->text), &j, &ignored))
+		json_add(l->to, j);
+}
+
+struct json *cache_list(struct cache *c, enum cache_kind kind, const char *ns)
+{
+	struct listing l = { .ns = ns, .to = json_new_array() };
+
+	(void)pthread_mutex_lock(&c->lock);
+	map_each(c->objects[kind], add_object, &l);
+	(void)pthread_mutex_unlock(&c->lock);
+	return l.to;
+}
+
+void cache_clear(struct cache *c, enum cache_kind kind)
+{
+	(void)pthread_mutex_lock(&c->lock);
+	map_free(c->objects[kind]);
+	c->objects[kind] = map_new(free_entry);
+	(void)pthread_mutex_unlock(&c->lock);
 }
 
 struct collect {

@@ -22,6 +22,13 @@ enum cache_kind {
 	CACHE_PDB,
 	CACHE_NETWORK_POLICY,
 	CACHE_STORE, /* CelldObjectStores: all of them */
+	CACHE_OPTIONAL, /* from here on: watched while the API server has them (discovery.h) */
+	CACHE_HTTPROUTE = CACHE_OPTIONAL,
+	CACHE_INGRESS,
+	CACHE_VIRTUALSERVICE,
+	CACHE_AUTHORIZATION_POLICY,
+	CACHE_SCALED_OBJECT,
+	CACHE_HPA, /* all of them, ours or not */
 	CACHE_KINDS,
 };
 
@@ -32,8 +39,10 @@ struct cache;
 struct cache *cache_new(void) must_use;
 void cache_free(struct cache *c);
 
-/* The key "namespace/app" of the app that an object belongs to (by its label; a WorkerApp is its own); false: to none.
- * That of a CelldObjectStore is "@namespace/name". */
+/*
+ * The key "namespace/app" of the app that an object belongs to (by its label; a WorkerApp is its own; an autoscaler's by the
+ * StatefulSet that it scales); false: to none. That of a CelldObjectStore is "@namespace/name".
+ */
 bool cache_key_of(enum cache_kind kind, const struct json *object, char *key, size_t room);
 /* Takes notice of an object. False: it is not newer than what is there, and nothing happened. */
 bool cache_put(struct cache *c, enum cache_kind kind, const struct json *object);
@@ -48,6 +57,10 @@ void cache_remove(struct cache *c, enum cache_kind kind, const struct json *obje
 /* A copy of the object, or NULL. */
 struct json *cache_get(struct cache *c, enum cache_kind kind, const char *ns,
 		       const char *name) must_use;
+/* Copies of all objects of a namespace, a list. */
+struct json *cache_list(struct cache *c, enum cache_kind kind, const char *ns) must_use;
+/* Forgets every object of a kind that is not watched any more. */
+void cache_clear(struct cache *c, enum cache_kind kind);
 /* The pods of an app, the caller's array (free). */
 struct fleet_pod *cache_pods(struct cache *c, const char *key, size_t *ret_n) must_use;
 /* What sweeps and metrics need of a fleet, read once per event. */

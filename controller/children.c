@@ -36,31 +36,27 @@ static void pin(struct json *want, const struct json *live)
 	json_set_str(json_get_mutable(want, "metadata"), "uid", uid);
 }
 
-static int foreign(struct turn *t, const struct json *live)
+static int foreign(const struct json *live, struct err *e)
 {
 	const char *kind = json_get_str(live, "kind");
 	const char *name = json_str(json_path(live, "metadata", "name", NULL));
 
-	t->foreign = true;
-	t->verdict.refusal.reason = "ForeignObject";
-	(void)snprintf(
-		t->verdict.refusal.message, sizeof(t->verdict.refusal.message),
-		"%s %s exists and is not of this WorkerApp; delete or rename it, or choose another "
-		"name for the WorkerApp",
-		kind ? kind : "object", name ? name : "");
-	return 0;
+	return err_set(e, ERR_EXISTS,
+		       "%s %s exists and is not of this WorkerApp; delete or rename it, or choose "
+		       "another name for the WorkerApp",
+		       kind ? kind : "object", name ? name : "");
 }
 
 /* The cache holds what carries our label; an object that is not there may still exist. */
-static int look_up(struct turn *t, const struct child *c, const char *name, struct json **ret,
+static int look_up(struct turn *t, enum cache_kind kind, const char *name, struct json **ret,
 		   struct err *e)
 {
 	int r;
 
-	*ret = cache_get(t->o->cache, c->kind, t->app->namespace, name);
+	*ret = cache_get(t->o->cache, kind, t->app->namespace, name);
 	if (*ret)
 		return 0;
-	r = kube_get(t->o->client, &cache_kinds[c->kind], t->app->namespace, name, 0, ret, e);
+	r = kube_get(t->o->client, &cache_kinds[kind], t->app->namespace, name, 0, ret, e);
 	if (r == -ERR_NOT_FOUND) {
 		*ret = NULL;
 		return 0;
@@ -68,33 +64,71 @@ static int look_up(struct turn *t, const struct child *c, const char *name, stru
 	return r;
 }
 
-static int one_child(struct turn *t, const struct child *c, struct err *e)
+int children_put(struct turn *t, enum cache_kind kind, struct json *object, struct json **ret_live,
+		 struct err *e)
 {
-	cleanup_json struct json *want = c->make(&t->input);
+	cleanup_json struct json *want = object;
 	cleanup_json struct json *live = NULL;
 	cleanup_json struct json *answer = NULL;
 	const char *name = json_str(json_path(want, "metadata", "name", NULL));
 	struct kube_apply_opts how = { .field_manager = DESIRED_MANAGER };
-	int r = look_up(t, c, name, &live, e);
+	int r = look_up(t, kind, name, &live, e);
 
 	if (r)
-		return err_wrap(e, "reading %s %s", cache_kinds[c->kind].kind, name);
+		return err_wrap(e, "reading %s %s", cache_kinds[kind].kind, name);
 	if (live && !children_is_ours(t, live))
-		return foreign(t, live);
-	if (live && !compare_differs(want, live, DESIRED_MANAGER))
-		return 0;
-	/* without force a creation cannot take over what somebody has made in the meantime */
-	how.force = live != NULL;
-	if (live)
-		pin(want, live);
-	r = kube_apply(t->o->client, &cache_kinds[c->kind], t->app->namespace, want, &how, &answer,
-		       e);
-	if (r)
-		return err_wrap(e, "applying %s %s", cache_kinds[c->kind].kind, name);
-	(void)cache_put(t->o->cache, c->kind, answer);
-	log_info(live ? "child updated" : "child created", "app", t->key, "kind",
-		 cache_kinds[c->kind].kind, "name", name, NULL);
+		return foreign(live, e);
+	if (!live || compare_differs(want, live, DESIRED_MANAGER)) {
+		/* without force a creation cannot take over what somebody has made in the meantime */
+		how.force = live != NULL;
+		if (live)
+			pin(want, live);
+		r = kube_apply(t->o->client, &cache_kinds[kind], t->app->namespace, want, &how,
+			       &answer, e);
+		if (r)
+			return err_wrap(e, "applying %s %s", cache_kinds[kind].kind, name);
+		(void)cache_put(t->o->cache, kind, answer);
+		log_info(live ? "child updated" : "child created", "app", t->key, "kind",
+			 cache_kinds[kind].kind, "name", name, NULL);
+	}
+	if (ret_live)
+		*ret_live = answer ? take(answer) : take(live);
 	return 0;
+}
+
+int children_drop(struct turn *t, enum cache_kind kind, const char *name, struct err *e)
+{
+	cleanup_json struct json *live = cache_get(t->o->cache, kind, t->app->namespace, name);
+	struct kube_delete_opts how = { .propagation = "Background", .grace_seconds = -1 };
+	int r;
+
+	if (!live || !children_is_ours(t, live))
+		return 0;
+	how.uid = json_str(json_path(live, "metadata", "uid", NULL));
+	r = kube_delete(t->o->client, &cache_kinds[kind], t->app->namespace, name, &how, e);
+	if (r && r != -ERR_NOT_FOUND && r != -ERR_CONFLICT)
+		return err_wrap(e, "deleting %s %s", cache_kinds[kind].kind, name);
+	cache_remove(t->o->cache, kind, live);
+	log_info("child deleted", "app", t->key, "kind", cache_kinds[kind].kind, "name", name,
+		 NULL);
+	return 0;
+}
+
+static int one_child(struct turn *t, const struct child *c, struct err *e)
+{
+	struct err why = ERR_INIT;
+	int r = children_put(t, c->kind, c->make(&t->input), NULL, &why);
+
+	if (r == -ERR_EXISTS) {
+		t->foreign = true;
+		t->verdict.refusal.reason = "ForeignObject";
+		(void)snprintf(t->verdict.refusal.message, sizeof(t->verdict.refusal.message), "%s",
+			       why.message);
+		return 0;
+	}
+	if (r)
+		*e = why;
+	return r;
 }
 
 int children_apply(struct turn *t, struct err *e)

@@ -141,6 +141,14 @@ bool compare_owns_more(const struct json *want, const struct json *live, const c
 	return entry && owns_more(json_get(entry, "fieldsV1"), want);
 }
 
+bool compare_owns(const struct json *live, const char *manager, const char *annotation)
+{
+	cleanup(freep) char *path = xasprintf("f:%s", annotation);
+
+	return json_path(entry_of(live, manager, true), "fieldsV1", "f:metadata", "f:annotations",
+			 path, NULL) != NULL;
+}
+
 static struct json *owned(const struct json *fields, const struct json *live);
 
 /* A leaf has no fields below it, or only ".": then the whole live value is meant. */

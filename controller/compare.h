@@ -19,6 +19,8 @@ bool compare_owns_more(const struct json *want, const struct json *live, const c
  * namespace, and our leaves with their live values. NULL: there is no such entry. The caller's.
  */
 struct json *compare_owned(const struct json *live, const char *manager) must_use;
+/* manager's Apply entry in live owns this annotation. */
+bool compare_owns(const struct json *live, const char *manager, const char *annotation);
 /* A write is due. */
 bool compare_differs(const struct json *want, const struct json *live, const char *manager);
 /* manager has an entry of any operation in live's managedFields. */

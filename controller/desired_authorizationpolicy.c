@@ -21,8 +21,8 @@ struct json *desired_authorization_policy(const struct desired_input *in)
 	cleanup(freep) char *name = desired_internal_name(in->app);
 	cleanup(freep) char *account = desired_name(in->app);
 	cleanup(freep) char *domain = trust_domain(controller);
-	cleanup(freep) char *fleet = xasprintf("%s/ns/%s/sa/%s", domain,
-					       desired_namespace(in->app), account);
+	cleanup(freep) char *fleet =
+		xasprintf("%s/ns/%s/sa/%s", domain, desired_namespace(in->app), account);
 	cleanup(freep) char *port = xasprintf("%d", facts->internal_port);
 	struct json *object, *spec, *rule, *from, *to, *principals;
 

@@ -5,8 +5,7 @@ static const char *const modes[] = { "httproute", "virtualservice", "ingress", "
 #define GATEWAY_NAME	  "edge"
 #define GATEWAY_NAMESPACE "infra"
 #define PROMETHEUS	  "http://prometheus-operated.monitoring.svc:9090"
-#define PRINCIPAL                                                                                  \
-	"cluster.local/ns/celld-operator-system/sa/celld-operator-controller-manager"
+#define PRINCIPAL	  "cluster.local/ns/celld-operator-system/sa/celld-operator-controller-manager"
 
 void desired_flags_rows(struct desired_flags *to, struct flag rows[DESIRED_FLAGS])
 {

@@ -65,8 +65,7 @@ struct json *desired_httproute(const struct desired_input *in)
 	const struct workerapp *app = in->app;
 	const struct strlist *hosts = route_hostnames(in);
 	cleanup(freep) char *name = desired_name(app), *path = route_path(app);
-	struct json *object =
-		desired_object(in, "gateway.networking.k8s.io/v1", "HTTPRoute", name);
+	struct json *object = desired_object(in, "gateway.networking.k8s.io/v1", "HTTPRoute", name);
 	struct json *spec = json_object_at(object, "spec");
 	struct json *rule = json_new_object(), *match = json_new_object(), *at;
 

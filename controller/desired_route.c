@@ -84,8 +84,10 @@ const char *route_refusal(const struct desired_input *in)
 		return NULL;
 	case ROUTE_INGRESS:
 		if (route_strips(in->app) && !is_nginx(route_ingress_class(in)))
-			return "spec.ingress.stripPrefix: an Ingress can take the prefix off only with "
-			       "ingress-nginx; name its class in spec.ingress.ingressClass, or use a "
+			return "spec.ingress.stripPrefix: an Ingress can take the prefix off only "
+			       "with "
+			       "ingress-nginx; name its class in spec.ingress.ingressClass, or use "
+			       "a "
 			       "Gateway";
 		return NULL;
 	case ROUTE_VIRTUALSERVICE:

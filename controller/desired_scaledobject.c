@@ -5,10 +5,11 @@ static char *guarded(const struct workerapp *app, const char *figure)
 {
 	const char *ns = desired_namespace(app);
 
-	return xasprintf("%s and on() (celld_fleet_complete{namespace=\"%s\",workerapp=\"%s\"} == 1) "
-			 "and on() (time() - "
-			 "celld_fleet_sample_timestamp_seconds{namespace=\"%s\",workerapp=\"%s\"} < 60)",
-			 figure, ns, app->name, ns, app->name);
+	return xasprintf(
+		"%s and on() (celld_fleet_complete{namespace=\"%s\",workerapp=\"%s\"} == 1) "
+		"and on() (time() - "
+		"celld_fleet_sample_timestamp_seconds{namespace=\"%s\",workerapp=\"%s\"} < 60)",
+		figure, ns, app->name, ns, app->name);
 }
 
 /*
@@ -36,13 +37,14 @@ static void triggers(const struct desired_input *in, struct json *to)
 	const struct workerapp *app = in->app;
 	const char *ns = desired_namespace(app);
 	cleanup(freep) char *service = desired_name(app);
-	cleanup(freep) char *used = xasprintf(
-		"avg(celld_resident_cell_utilization{namespace=\"%s\",workerapp=\"%s\"})", ns,
-		app->name);
-	cleanup(freep) char *sheds = xasprintf(
-		"max(celld_shedding{namespace=\"%s\",workerapp=\"%s\"})", ns, app->name);
-	cleanup(freep) char *target = xasprintf("%d.%02d", (int)(app->autoscaling.utilization / 100),
-						(int)(app->autoscaling.utilization % 100));
+	cleanup(freep) char *used =
+		xasprintf("avg(celld_resident_cell_utilization{namespace=\"%s\",workerapp=\"%s\"})",
+			  ns, app->name);
+	cleanup(freep) char *sheds =
+		xasprintf("max(celld_shedding{namespace=\"%s\",workerapp=\"%s\"})", ns, app->name);
+	cleanup(freep) char *target =
+		xasprintf("%d.%02d", (int)(app->autoscaling.utilization / 100),
+			  (int)(app->autoscaling.utilization % 100));
 
 	trigger(in, to, "utilization", used, target);
 	trigger(in, to, "shedding", sheds, "0.5");
@@ -66,10 +68,10 @@ static void behaviour(const struct workerapp *app, struct json *spec)
 	struct json *advanced = json_object_at(spec, "advanced"), *down, *policy;
 
 	json_set_bool(advanced, "restoreToOriginalReplicaCount", false);
-	down = json_object_at(json_object_at(json_object_at(advanced,
-							    "horizontalPodAutoscalerConfig"),
-					     "behavior"),
-			      "scaleDown");
+	down = json_object_at(
+		json_object_at(json_object_at(advanced, "horizontalPodAutoscalerConfig"),
+			       "behavior"),
+		"scaleDown");
 	json_set_int(down, "stabilizationWindowSeconds", app->websockets ? 1800 : 600);
 	policy = json_new_object();
 	json_set_str(policy, "type", "Pods");

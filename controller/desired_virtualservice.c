@@ -28,8 +28,8 @@ static struct json *route(const struct desired_input *in)
 {
 	const struct workerapp *app = in->app;
 	cleanup(freep) char *name = desired_name(app);
-	cleanup(freep) char *host = xasprintf("%s.%s.svc.%s", name, desired_namespace(app),
-					      app->cluster_domain);
+	cleanup(freep) char *host =
+		xasprintf("%s.%s.svc.%s", name, desired_namespace(app), app->cluster_domain);
 	struct json *r = json_new_object(), *to = json_object_at(r, "destination");
 
 	json_set_str(to, "host", host);

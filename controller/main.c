@@ -23,6 +23,7 @@
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/policy_load.h"
+#include "controller/around.h"
 #include "controller/cache.h"
 #include "controller/options.h"
 #include "controller/queue.h"
@@ -57,6 +58,7 @@ struct program {
 	struct cache *cache;
 	struct queue *queue;
 	_Atomic(struct kube_watch *) watch;
+	struct around *around;
 	struct sweeper *sweeper;
 	struct policy policy;
 	struct secrets *secrets;
@@ -94,7 +96,7 @@ static int64_t may_write(void *ctx)
 
 static bool in_sync(const struct program *p)
 {
-	return atomic_load(&p->kinds_in_sync) >= CACHE_KINDS;
+	return atomic_load(&p->kinds_in_sync) >= CACHE_OPTIONAL && around_settled(p->around);
 }
 
 static void look_at_all(struct program *p)
@@ -146,6 +148,8 @@ static void on_event(void *ctx, size_t kind, enum kube_watch_type type, const st
 			look_at_all(p);
 		return;
 	}
+	if (kind == CACHE_APP)
+		around_app(p->around, type, object);
 	if (type == KUBE_DELETED) {
 		if (!cache_gone(p->cache, (enum cache_kind)kind, object, key, sizeof(key)))
 			return;
@@ -154,6 +158,15 @@ static void on_event(void *ctx, size_t kind, enum kube_watch_type type, const st
 		return; /* nobody's, or the echo of an own write */
 	}
 	queue_add(p->queue, key);
+}
+
+/* The cluster has other kinds than before: every app is looked at again. */
+static void on_changed(void *ctx)
+{
+	struct program *p = ctx;
+
+	if (in_sync(p) && leads(p))
+		look_at_all(p);
 }
 
 static bool one_turn(struct program *p, size_t worker, const char *key)
@@ -268,17 +281,17 @@ static void make_identity(struct program *p)
 
 static int start_watch(struct program *p, struct err *e)
 {
-	static struct kube_watch_kind kinds[CACHE_KINDS];
+	static struct kube_watch_kind kinds[CACHE_OPTIONAL];
 	struct kube_watch_opts o = { .config = p->config,
 				     .kinds = kinds,
-				     .n = CACHE_KINDS,
+				     .n = CACHE_OPTIONAL,
 				     .namespaces = &p->o.namespaces,
 				     .handler = on_event,
 				     .ctx = p };
 	struct kube_watch *w;
 	int r;
 
-	for (size_t i = 0; i < CACHE_KINDS; i++)
+	for (size_t i = 0; i < CACHE_OPTIONAL; i++)
 		kinds[i] = (struct kube_watch_kind){
 			.kind = &cache_kinds[i],
 			.label_selector = i == CACHE_APP     ? p->o.selector
@@ -321,6 +334,12 @@ static void make_parts(struct program *p)
 					   .qps = (double)p->o.qps,
 					   .may_write = may_write,
 					   .may_write_ctx = p };
+	struct around_opts around = { .config = p->config,
+				      .namespaces = &p->o.namespaces,
+				      .flags = &p->o.around,
+				      .discovery_ms = p->o.discovery_ms,
+				      .changed = on_changed,
+				      .ctx = p };
 	struct event_opts events = { .controller = "celld-operator.io/controller",
 				     .instance = p->identity };
 	struct telemetry_opts telemetry;
@@ -330,6 +349,10 @@ static void make_parts(struct program *p)
 	p->events = event_recorder_new(&events);
 	p->cache = cache_new();
 	p->queue = queue_new(FIRST_RETRY_MS, MOST_RETRY_MS);
+	around.client = p->client;
+	around.cache = p->cache;
+	around.queue = p->queue;
+	p->around = around_new(&around);
 	p->snapshots = snapshots_new();
 	p->watchdog = watchdog_new((size_t)p->o.workers);
 	telemetry = (struct telemetry_opts){ .cache = p->cache,
@@ -374,6 +397,14 @@ static void start_bucket(struct program *p)
 	p->slots = slots_new(p->cache, p->o.max_rollouts);
 }
 
+/* Our own pod tells of which families pods are here: POD_IPS comes from its status.podIPs. */
+static bool pods_have_ipv6(void)
+{
+	const char *own = getenv("POD_IPS");
+
+	return own && strchr(own, ':');
+}
+
 static void start_workers(struct program *p)
 {
 	const struct sweep_opts sweep = { .cache = p->cache,
@@ -389,8 +420,10 @@ static void start_workers(struct program *p)
 				    .cache = p->cache,
 				    .queue = p->queue,
 				    .events = p->events,
+				    .around = p->around,
 				    .table = p->table,
 				    .operator_namespace = p->o.operator_namespace,
+				    .ipv6 = pods_have_ipv6(),
 				    .settle_ms = p->o.settle_ms,
 				    .hold_ms = p->o.hold_ms,
 				    .recheck_ms = p->o.recheck_ms };
@@ -432,6 +465,7 @@ static int start(struct program *p, struct err *e)
 		r = start_watch(p, e);
 	if (r)
 		return r;
+	around_run(p->around);
 	start_workers(p);
 	return start_lease(p, e);
 }
@@ -456,6 +490,7 @@ static void stop(struct program *p)
 	telemetry_free(p->telemetry);
 	if (p->watch)
 		kube_watch_stop(p->watch);
+	around_free(p->around); /* the watch tells it of apps, the servers ask it */
 	reconcile_free(p->reconciler);
 	stores_free(p->stores);
 	slots_free(p->slots);

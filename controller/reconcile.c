@@ -113,6 +113,7 @@ static int act(struct turn *t, bool *ret_wrote, struct err *e)
 	int r;
 
 	*ret_wrote = false;
+	ask_for_slot(t);
 	if (t->decision.write == ROLLOUT_WRITE_NONE)
 		return 0;
 	r = turn_read_live(t, e);
@@ -174,7 +175,7 @@ static bool ask_for_sweep(struct turn *t)
 
 static struct json *make_status(struct turn *t)
 {
-	struct status_condition more[4];
+	struct status_condition more[8];
 	struct status_input in = {
 		.app = t->app,
 		.obs = t->obs,
@@ -189,10 +190,11 @@ static struct json *make_status(struct turn *t)
 		.expected = t->expected,
 		.tells_deployment = turn_serves_version(t),
 		.more = more,
+		.url = t->around.url,
 	};
 	char now[CLOCK_TEXT];
 
-	if (t->app->paused)
+	if (t->app->paused && !t->around.scaling.active)
 		more[in.n_more++] =
 			(struct status_condition){ .type = "MaintenancePaused",
 						   .status = "True",
@@ -200,6 +202,7 @@ static struct json *make_status(struct turn *t)
 						   .message =
 							   "nothing is written to the workload" };
 	in.n_more += bucket_conditions(t, more + in.n_more);
+	in.n_more += around_conditions(t, more + in.n_more);
 	clock_text(clock_wall_ms(), now);
 	in.now = now;
 	return status_build(&in);
@@ -265,7 +268,9 @@ static int work(struct turn *t, struct err *e)
 			rollout_decide(t->obs, &t->decision);
 		}
 	}
-	r = act(t, &wrote, e);
+	r = around_apply(t, e);
+	if (!r)
+		r = act(t, &wrote, e);
 	if (r)
 		return r;
 	if (wrote) {

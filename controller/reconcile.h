@@ -16,6 +16,7 @@ struct slots;
 struct stores;
 struct tracker;
 struct event_recorder;
+struct around;
 
 #define STATUS_MANAGER "celld-operator-status"
 
@@ -25,6 +26,7 @@ struct reconcile_opts {
 	struct queue *queue;
 	struct sweeper *sweeper;
 	struct event_recorder *events;
+	struct around *around;
 	const struct celld_table *table;
 	const struct policy *policy;
 	struct secrets *secrets;
@@ -32,6 +34,7 @@ struct reconcile_opts {
 	struct stores *stores;
 	struct slots *slots;
 	const char *operator_namespace;
+	bool ipv6; /* pods of this cluster have IPv6 addresses */
 	int64_t settle_ms, hold_ms, recheck_ms;
 };
 

@@ -44,7 +44,9 @@ static enum rollout_reason lacking(const struct rollout_pod *p)
 	if (!p->exists)
 		return p->fault == ROLLOUT_FAULT_NONE ? ROLLOUT_MISSING : ROLLOUT_STUCK;
 	if (p->terminating)
-		return p->fault == ROLLOUT_FAULT_NODE_LOST ? ROLLOUT_STUCK : ROLLOUT_TERMINATING;
+		return p->fault == ROLLOUT_FAULT_NODE_LOST || p->fault == ROLLOUT_FAULT_ENDLESS
+			       ? ROLLOUT_STUCK
+			       : ROLLOUT_TERMINATING;
 	if (!p->ready)
 		return p->fault == ROLLOUT_FAULT_NONE ? ROLLOUT_NOT_READY : ROLLOUT_STUCK;
 	return ROLLOUT_NOTHING;
@@ -334,6 +336,34 @@ static void live(const struct rollout_obs *o, struct rollout_decision *d)
 		rest(o, d);
 }
 
+/* A step that counts on the size of the fleet waits until nobody else can change it. Rest gives nothing away. */
+static bool counts_on_size(enum rollout_write w)
+{
+	switch (w) {
+	case ROLLOUT_WRITE_NONE:
+	case ROLLOUT_WRITE_CREATE:
+	case ROLLOUT_WRITE_REST:
+		return false;
+	case ROLLOUT_WRITE_FREEZE:
+	case ROLLOUT_WRITE_STEP:
+	case ROLLOUT_WRITE_SCALE:
+	case ROLLOUT_WRITE_STOP:
+	case ROLLOUT_WRITE_RENEW:
+	case ROLLOUT_WRITE_START:
+		return true;
+	}
+	return true;
+}
+
+static void wait_for_autoscaler(const struct rollout_obs *o, struct rollout_decision *d)
+{
+	d->write = ROLLOUT_WRITE_NONE;
+	d->partition = d->replicas = 0;
+	d->remember = -1;
+	wait_for(d, ROLLOUT_AUTOSCALER, -1, 0);
+	d->requeue = o->recheck;
+}
+
 void rollout_decide(const struct rollout_obs *obs, struct rollout_decision *ret)
 {
 	struct rollout_decision d = {
@@ -356,5 +386,7 @@ void rollout_decide(const struct rollout_obs *obs, struct rollout_decision *ret)
 		wait_for(&d, ROLLOUT_CREATING, -1, 0);
 		write(&d, ROLLOUT_WRITE_CREATE, obs->start, ROLLOUT_REST);
 	}
+	if (obs->autoscaler && counts_on_size(d.write))
+		wait_for_autoscaler(obs, &d);
 	*ret = d;
 }

@@ -74,6 +74,7 @@ struct rollout_obs {
 	bool stop_all;	   /* a due template that needs Recreate, and the spec asks for it */
 	int want;	   /* replicas asked for; -1: whatever the StatefulSet has (autoscaling) */
 	int start;	   /* the size to start with when there is none */
+	bool autoscaler; /* somebody else may change the size now: an autoscaler that has not confirmed its pause */
 
 	/* the StatefulSet, read live */
 	bool exists;

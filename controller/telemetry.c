@@ -294,3 +294,8 @@ int telemetry_serve(struct telemetry *t, const struct telemetry_server *o, struc
 	t->route = (struct httpd_route){ "GET", "/metrics", page, t, 0, NULL };
 	return httpd_start(&h, &t->server, e);
 }
+
+int telemetry_port(const struct telemetry *t)
+{
+	return t->server ? httpd_port(t->server) : 0;
+}

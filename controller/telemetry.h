@@ -52,5 +52,7 @@ struct telemetry_server {
 
 /* Starts the server. ERR_INVALID, ERR_NOT_FOUND, ERR_UNAVAILABLE as httpd_start. */
 int telemetry_serve(struct telemetry *t, const struct telemetry_server *o, struct err *e);
+/* The port that the server has; 0: there is none. */
+int telemetry_port(const struct telemetry *t);
 
 #endif

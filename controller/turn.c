@@ -77,6 +77,7 @@ static void choose_version(struct turn *t)
 	t->input.app = t->app;
 	t->input.table = t->o->table;
 	t->input.operator_namespace = t->o->operator_namespace;
+	t->input.ipv6 = t->o->ipv6;
 	bucket_look(t);
 	t->expected = t->app->app_version;
 	if (t->app->app_version_auto)
@@ -143,6 +144,7 @@ static void observe(struct turn *t, bool due)
 	o->no_workload = !t->expected || !t->version_known;
 	o->template_due = due;
 	o->stop_all = t->verdict.stop_all;
+	o->autoscaler = t->around.scaling.active;
 	o->want = wanted(t->app);
 	o->start = first_size(t->app);
 	o->settle = t->o->settle_ms;
@@ -174,6 +176,7 @@ void turn_decide(struct turn *t)
 	bool due;
 
 	choose_version(t);
+	around_observe(t);
 	due = workload_due(t);
 	judge(t, due);
 	bucket_judge(t, due);
@@ -195,6 +198,7 @@ void turn_decide(struct turn *t)
 void turn_done(struct turn *t)
 {
 	forget_fleet(t);
+	around_view_done(&t->around);
 	free(t->name);
 	free(t->app_version);
 	free(t->obs);

@@ -5,6 +5,7 @@
 #define CONTROLLER_TURN_H
 
 #include "controller/bucket.h"
+#include "controller/around.h"
 #include "controller/observe.h"
 #include "controller/reconcile.h"
 #include "controller/verdict.h"
@@ -32,6 +33,7 @@ struct turn {
 	struct verdict verdict;
 	struct rollout_obs *obs;
 	struct rollout_decision decision;
+	struct around_view around;
 	bool foreign; /* an object of ours by name belongs to somebody else */
 };
 
@@ -46,6 +48,14 @@ void turn_done(struct turn *t);
 
 /* Makes every child but the StatefulSet what it should be. Sets t->foreign and returns 0 for a foreign one. */
 int children_apply(struct turn *t, struct err *e);
+/*
+ * Makes one object, which is taken, what it should be. *ret_live (may be NULL): what is there then, the caller's. ERR_EXISTS:
+ * it is somebody else's.
+ */
+int children_put(struct turn *t, enum cache_kind kind, struct json *object, struct json **ret_live,
+		 struct err *e);
+/* Deletes an object of ours that the cache knows; 0 when there is none. */
+int children_drop(struct turn *t, enum cache_kind kind, const char *name, struct err *e);
 /* Whether live is the app's: by its controller reference, or adoptable (ownerless, our label, our manager). */
 bool children_is_ours(const struct turn *t, const struct json *live);
 /* Sends the write of t->decision; the answer goes into the cache. */

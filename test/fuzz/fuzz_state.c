@@ -40,10 +40,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < t->n_facts; i++) {
 		struct celld_state s;
 		struct err e = ERR_INIT;
+		bool bad;
 
 		memset(&s, 0x55, sizeof(s));
-		if (celld_state_parse((const char *)data, size, &t->facts[i], &s, &e) == 0 !=
-		    s.valid)
+		bad = celld_state_parse((const char *)data, size, &t->facts[i], &s, &e) != 0;
+		if (bad == s.valid)
 			abort();
 		check(&s, &t->facts[i]);
 	}

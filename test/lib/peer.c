@@ -68,11 +68,12 @@ void peer_write_pair(const char *cert_file, const char *key_file, const char *cn
 {
 	EVP_PKEY *key = EVP_EC_gen("P-256");
 	X509 *x = make_cert(key, cn, seconds);
-	FILE *f = fopen(cert_file, "we");
+	FILE *cert = fopen(cert_file, "we"), *secret = fopen(key_file, "we");
 
-	must(f && PEM_write_X509(f, x) && !fclose(f), cert_file);
-	f = fopen(key_file, "we");
-	must(f && PEM_write_PrivateKey(f, key, NULL, NULL, 0, NULL, NULL) && !fclose(f), key_file);
+	must(cert && PEM_write_X509(cert, x), cert_file);
+	must(secret && PEM_write_PrivateKey(secret, key, NULL, NULL, 0, NULL, NULL), key_file);
+	must(!fclose(cert), cert_file);
+	must(!fclose(secret), key_file);
 	X509_free(x);
 	EVP_PKEY_free(key);
 }

@@ -85,6 +85,9 @@ mutations() {
 	never at rest|s/(ROLLOUT_WRITE_REST, o->replicas, )ROLLOUT_REST/\10/
 	Ready whatever the members|s/else if \(!members_hold\(o, o->replicas, 0, d\)\)/else/
 	a foreign partition is not clamped|s/o->partition < o->replicas \? o->partition : o->replicas/o->partition/
+	an autoscaler is ignored|s/if \(obs->autoscaler && /if (false \&\& /
+	an autoscaler holds rest|s/case ROLLOUT_WRITE_REST:\n\t\treturn false/return false;\n\tcase ROLLOUT_WRITE_REST:\n\t\treturn true/
+	an autoscaler holds steps alone|s/case ROLLOUT_WRITE_FREEZE:\n\tcase ROLLOUT_WRITE_STEP:\n\tcase ROLLOUT_WRITE_SCALE:/case ROLLOUT_WRITE_FREEZE:\n\tcase ROLLOUT_WRITE_SCALE:\n\t\treturn false;\n\tcase ROLLOUT_WRITE_STEP:/
 	no requeue|s/\.requeue = obs->recheck/.requeue = 0/
 	a write keeps the requeue|s/\td->requeue = 0;\n\}\n\nstatic int pods_left/}\n\nstatic int pods_left/
 	X

@@ -76,6 +76,7 @@ static bool fault_is_of_the_template(enum rollout_fault fault)
 		return true;
 	case ROLLOUT_FAULT_NONE:
 	case ROLLOUT_FAULT_NODE_LOST:
+	case ROLLOUT_FAULT_ENDLESS:
 	case ROLLOUT_FAULT_CLAIM_LOST:
 		break;
 	}
@@ -158,10 +159,12 @@ static void print_state(const struct rollout_decision *d)
 {
 	print_message(
 		"exists %d observed %d current %d replicas %d partition %d remembered %d due %d "
-		"stop_all %d want %d start %d settled %d swept %d quiet %lld empty %lld\n",
+		"stop_all %d want %d start %d settled %d swept %d quiet %lld empty %lld "
+		"autoscaler %d\n",
 		obs->exists, obs->observed, obs->pods_current, obs->replicas, obs->partition,
 		obs->remembered, obs->template_due, obs->stop_all, obs->want, obs->start,
-		obs->settled, obs->swept, (long long)obs->quiet, (long long)obs->empty);
+		obs->settled, obs->swept, (long long)obs->quiet, (long long)obs->empty,
+		obs->autoscaler);
 	print_message(
 		"-> phase %d write %d replicas %d partition %d remember %d reason %d ordinal %d "
 		"count %d fault %d requeue %lld\n",
@@ -243,6 +246,8 @@ static void check_write(const struct rollout_decision *d)
 	must(!obs->paused && !obs->refused && !obs->deleting);
 	must(!obs->exists || (obs->observed && obs->pods_current));
 	must(d->remember < 0 || d->write == ROLLOUT_WRITE_STOP || d->write == ROLLOUT_WRITE_RENEW);
+	must(!obs->autoscaler || d->write == ROLLOUT_WRITE_CREATE ||
+	     d->write == ROLLOUT_WRITE_REST);
 	switch (d->write) {
 	case ROLLOUT_WRITE_NONE:
 		break;
@@ -330,13 +335,23 @@ static enum rollout_write due_of_live(void)
 	return obs->partition == ROLLOUT_REST ? ROLLOUT_WRITE_NONE : due_of_roll();
 }
 
-static enum rollout_write due(void)
+/* What would be written if nobody else could change the size. */
+static enum rollout_write due_alone(void)
 {
 	if (obs->paused || obs->refused || obs->deleting)
 		return ROLLOUT_WRITE_NONE;
 	if (!obs->exists)
 		return obs->no_workload ? ROLLOUT_WRITE_NONE : ROLLOUT_WRITE_CREATE;
 	return obs->observed && obs->pods_current ? due_of_live() : ROLLOUT_WRITE_NONE;
+}
+
+static enum rollout_write due(void)
+{
+	enum rollout_write w = due_alone();
+
+	return obs->autoscaler && w != ROLLOUT_WRITE_CREATE && w != ROLLOUT_WRITE_REST
+		       ? ROLLOUT_WRITE_NONE
+		       : w;
 }
 
 /* --- phase, reason, requeue ------------------------------------------------------------------------- */
@@ -348,9 +363,9 @@ static bool all_is_well(void)
 	       (obs->want < 0 || obs->want == obs->replicas) && everyone_in_service();
 }
 
-static bool is_recreating(const struct rollout_decision *d)
+static bool is_recreating(void)
 {
-	return obs->exists && (obs->remembered >= 0 || d->write == ROLLOUT_WRITE_STOP ||
+	return obs->exists && (obs->remembered >= 0 || due_alone() == ROLLOUT_WRITE_STOP ||
 			       (obs->observed && obs->pods_current && obs->replicas == 0));
 }
 
@@ -360,7 +375,7 @@ static bool is_rolling(void)
 			       (obs->observed && obs->pods_current && someone_is_stale()));
 }
 
-static enum rollout_phase phase_due(const struct rollout_decision *d)
+static enum rollout_phase phase_due(void)
 {
 	if (obs->paused)
 		return ROLLOUT_PAUSED;
@@ -368,7 +383,7 @@ static enum rollout_phase phase_due(const struct rollout_decision *d)
 		return ROLLOUT_DEGRADED;
 	if (obs->deleting)
 		return ROLLOUT_PENDING;
-	if (is_recreating(d))
+	if (is_recreating())
 		return ROLLOUT_RECREATING;
 	if (is_rolling())
 		return ROLLOUT_ROLLING_OUT;
@@ -426,7 +441,8 @@ static void check_pod_reason(const struct rollout_decision *d)
 		must(p->exists && p->ready && p->state == ROLLOUT_STATE_UNREACHABLE);
 		break;
 	default:
-		must(!"a reason that is about no pod");
+		print_state(d);
+		fail_msg("broken: a reason that is about no pod");
 	}
 }
 
@@ -477,8 +493,13 @@ static void check_fleet_reason(const struct rollout_decision *d)
 	case ROLLOUT_RELEASED:
 		must(d->write == ROLLOUT_WRITE_STEP || d->write == ROLLOUT_WRITE_REST);
 		break;
+	case ROLLOUT_AUTOSCALER:
+		must(obs->autoscaler && d->write == ROLLOUT_WRITE_NONE && due_alone() != due());
+		must(d->requeue == obs->recheck && d->replicas == 0 && d->partition == 0);
+		break;
 	default:
-		must(!"a reason that is about a pod");
+		print_state(d);
+		fail_msg("broken: a reason that is about a pod");
 	}
 }
 
@@ -499,7 +520,7 @@ void promises_check(const struct rollout_obs *of, struct promises_tally *tally)
 	rollout_decide(of, &decision);
 	check_write(d);
 	must(d->write == due());
-	must(d->phase == phase_due(d));
+	must(d->phase == phase_due());
 	tally->states++;
 	tally->writes[d->write]++;
 	if (obs->paused || obs->refused || obs->deleting || d->phase == ROLLOUT_READY) {

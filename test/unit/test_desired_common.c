@@ -223,8 +223,8 @@ static void nothing_is_rendered_empty(void **state)
 		"'tolerations':[{'key':'a','operator':'','value':'','effect':''}]},"
 		"'storage':{'sizeGi':1,'storageClassName':''},"
 		"'env':[{'name':'RUST_LOG','value':''},{'name':'RUST_LOG','value':'x'}]}",
-		"{'bucket':{'name':'az://cells/"
-		"a','storageAccount':'','credentialsFrom':{'secretRef':'k'}}}",
+		("{'bucket':{'name':'az://cells/a','storageAccount':'',"
+		 "'credentialsFrom':{'secretRef':'k'}}}"),
 		"{'bucket':{'name':'gs://cells/a','credentialsFrom':{'secretRef':'k'}}}",
 	};
 

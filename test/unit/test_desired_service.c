@@ -17,12 +17,14 @@ static void services_have_the_ports_of_the_version(void **state)
 
 	(void)state;
 	app_fixture_is(json_get(public, "spec"),
-		       "{'type':'LoadBalancer','ipFamilyPolicy':'PreferDualStack','selector':{'celld-operator.io/workerapp':'shop'},"
+		       "{'type':'LoadBalancer','ipFamilyPolicy':'PreferDualStack','selector':{'"
+		       "celld-operator.io/workerapp':'shop'},"
 		       "'ports':[{'name':'http','port':8080,'protocol':'TCP'}]}");
 	app_fixture_is(json_path(public, "metadata", "annotations", NULL), "{'a/b':''}");
 	app_fixture_is(
 		json_get(internal, "spec"),
-		"{'clusterIP':'None','ipFamilyPolicy':'PreferDualStack','publishNotReadyAddresses':true,"
+		"{'clusterIP':'None','ipFamilyPolicy':'PreferDualStack','publishNotReadyAddresses':"
+		"true,"
 		"'selector':{'celld-operator.io/workerapp':'shop'},"
 		"'ports':[{'name':'internal','port':8081,'protocol':'TCP','appProtocol':'tcp'}]}");
 	f.in.version = (struct version){ 0, 1, 0 };

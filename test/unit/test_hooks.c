@@ -59,11 +59,23 @@ static struct json *configuration(const char *first, const char *second)
 {
 	cleanup(freep) char *text = xasprintf(
 		"{\"metadata\":{\"resourceVersion\":\"12\"},\"webhooks\":["
-		"{\"name\":\"a.ours\",\"clientConfig\":{" SERVICE("ns", "hook") "%s%s%s}},"
-		"{\"name\":\"b.other\",\"clientConfig\":{" SERVICE("ns", "other") ",\"caBundle\":\"\"}},"
-		"{\"name\":\"c.other\",\"clientConfig\":{" SERVICE("other", "hook") "}},"
-		"{\"name\":\"d.url\",\"clientConfig\":{\"url\":\"https://x\"}},"
-		"{\"name\":\"e.ours\",\"clientConfig\":{" SERVICE("ns", "hook") ",\"caBundle\":\"%s\"}}]}",
+		"{\"name\":\"a.ours\",\"clientConfig\":{" SERVICE(
+			"ns",
+			"hook") "%s%s%s}},"
+				"{\"name\":\"b.other\",\"clientConfig\":{" SERVICE(
+					"ns",
+					"other") ",\"caBundle\":\"\"}},"
+						 "{\"name\":\"c.other\",\"clientConfig\":{" SERVICE(
+							 "other",
+							 "hook") "}},"
+								 "{\"name\":\"d.url\","
+								 "\"clientConfig\":{\"url\":"
+								 "\"https://x\"}},"
+								 "{\"name\":\"e.ours\","
+								 "\"clientConfig\":{" SERVICE(
+									 "ns",
+									 "hook") ",\"caBundle\":\"%"
+										 "s\"}}]}",
 		first ? ",\"caBundle\":\"" : "", first ? first : "", first ? "\"" : "", second);
 	struct json *j = NULL;
 	struct err e = ERR_INIT;
@@ -179,7 +191,8 @@ static void test_what_has_ended_is_not_kept(void **state)
 
 static void test_nonsense_is_replaced(void **state)
 {
-	cleanup_json struct json *c = configuration(mine64, "Cg=="); /* a newline: Helm's empty value */
+	cleanup_json struct json *c =
+		configuration(mine64, "Cg=="); /* a newline: Helm's empty value */
 	cleanup_json struct json *patch = hooks_patch(c, &service, &wanted, true, NOW);
 
 	(void)state;

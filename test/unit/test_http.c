@@ -409,6 +409,41 @@ static void test_batch(void **state)
 	script_stop(s);
 }
 
+/* The places of the slow lane are its own: what is silent there holds up none of the others. */
+static void test_batch_slow_lane(void **state)
+{
+	static const struct script_step steps[] = {
+		{ .want = "GET /state", .body = "{}", .again = true },
+		{ .want = "GET /silent", .end = SCRIPT_SILENT, .again = true },
+	};
+	struct script *s = script_start(steps, 2, NULL);
+	struct http_batch *b = http_batch_new(NULL);
+	struct http_batch_limits limits = { .in_flight = 1,
+					    .slow_in_flight = 2,
+					    .request_ms = 60000,
+					    .batch_ms = 300,
+					    .max_response = 9 };
+	struct tally t = { { 0 }, { 0 }, { 0 }, NULL };
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++) {
+		cleanup(freep) char *url = xasprintf("%s/silent", script_url(s));
+
+		http_batch_add_slow(b, url, (void *)(uintptr_t)i);
+	}
+	add_gets(b, s, "/state", 5, 20);
+	assert_int_equal(http_batch_run(b, &limits, tally_done, &t), 0);
+	for (size_t i = 0; i < 5; i++) {
+		assert_int_equal(t.calls[i], 1);
+		assert_int_equal(t.code[i], ERR_TIMEOUT);
+	}
+	for (size_t i = 5; i < 20; i++)
+		assert_int_equal(t.status[i], 200);
+	assert_int_equal(script_count(s), 17); /* two of the silent ones were ever asked */
+	http_batch_free(b);
+	script_stop(s);
+}
+
 static void test_batch_cancel(void **state)
 {
 	static const struct script_step steps[] = {
@@ -469,13 +504,13 @@ static int setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_get),	 cmocka_unit_test(test_methods),
-		cmocka_unit_test(test_bounds),	 cmocka_unit_test(test_retry_after),
-		cmocka_unit_test(test_failures), cmocka_unit_test(test_no_proxy),
-		cmocka_unit_test(test_tls),	 cmocka_unit_test(test_cancel),
-		cmocka_unit_test(test_wake),	 cmocka_unit_test(test_pool),
-		cmocka_unit_test(test_batch),	 cmocka_unit_test(test_batch_cancel),
-		cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_get),	     cmocka_unit_test(test_methods),
+		cmocka_unit_test(test_bounds),	     cmocka_unit_test(test_retry_after),
+		cmocka_unit_test(test_failures),     cmocka_unit_test(test_no_proxy),
+		cmocka_unit_test(test_tls),	     cmocka_unit_test(test_cancel),
+		cmocka_unit_test(test_wake),	     cmocka_unit_test(test_pool),
+		cmocka_unit_test(test_batch),	     cmocka_unit_test(test_batch_slow_lane),
+		cmocka_unit_test(test_batch_cancel), cmocka_unit_test(test_texts),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);

@@ -180,7 +180,8 @@ static void test_broken_texts(void **state)
 
 	(void)state;
 	assert_false(issue_read("", &f));
-	assert_false(issue_read("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", &f));
+	assert_false(
+		issue_read("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", &f));
 	assert_int_equal(issue_leaf(&bad, &names, NOW, DAY, &l, &e), -ERR_INVALID);
 	assert_string_equal(e.message, "the authority cannot sign: no certificate with its key");
 	bad = (struct issue_pair){ NULL, NULL };

@@ -98,9 +98,9 @@ static void test_values(void **state)
 		{ 0.1, "x 0.1\n" },
 		{ 1.0 / 3, "x 0.3333333333333333\n" },
 		{ 1e300, "x 1e+300\n" },
-		{ NAN, "x NaN\n" },
-		{ INFINITY, "x +Inf\n" },
-		{ -INFINITY, "x -Inf\n" },
+		{ (double)NAN, "x NaN\n" },
+		{ (double)INFINITY, "x +Inf\n" },
+		{ -(double)INFINITY, "x -Inf\n" },
 	};
 
 	(void)state;

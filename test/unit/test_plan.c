@@ -129,7 +129,8 @@ static bool alive(enum plan_pair p)
 
 static void complain(const struct plan_facts *f, enum plan_action a, const char *rule)
 {
-	fail_msg("%s: %s with secret %d absent %d ca %d next %d leaf %d old %d/%d ask %d named %d/%d "
+	fail_msg("%s: %s with secret %d absent %d ca %d next %d leaf %d old %d/%d ask %d named "
+		 "%d/%d "
 		 "strangers %d serving %d/%d",
 		 plan_action_text(a), rule, f->secret, (int)f->absent_ms, f->ca, f->next, f->leaf,
 		 f->old, f->old_over, f->ask, f->named, (int)f->named_ms, f->strangers,
@@ -253,8 +254,8 @@ static void apply(struct plan_facts *f, enum plan_action a)
 static bool in_order(const struct plan_facts *f)
 {
 	return f->secret && f->ca == PLAN_GOOD && f->leaf == PLAN_GOOD && f->next == PLAN_NONE &&
-	       f->named && !f->strangers && f->serving && f->serving_it && !(f->old && f->old_over) &&
-	       f->ask == PLAN_ASK_NOTHING;
+	       f->named && !f->strangers && f->serving && f->serving_it &&
+	       !(f->old && f->old_over) && f->ask == PLAN_ASK_NOTHING;
 }
 
 /* From anywhere, every step is safe and the way ends in order. */

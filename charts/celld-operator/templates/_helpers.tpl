@@ -10,7 +10,9 @@
 {{- end -}}
 
 {{- define "celld-operator.webhook" -}}{{ include "celld-operator.fullname" . }}-webhook{{- end -}}
-{{- define "celld-operator.controller" -}}{{ include "celld-operator.fullname" . }}-controller-manager{{- end -}}
+{{- define "celld-operator.controller" -}}{{ include "celld-operator.fullname" . }}-controller{{- end -}}
+{{- define "celld-operator.controllerAccount" -}}{{ include "celld-operator.fullname" . }}-controller-manager{{- end -}}
+{{- define "celld-operator.webhookAccount" -}}{{ include "celld-operator.webhook" . }}{{- end -}}
 {{- define "celld-operator.certSecret" -}}
 {{- if eq .Values.certificates.source "secret" -}}
 {{- required "certificates.secretName names your Secret when certificates.source is secret" .Values.certificates.secretName -}}
@@ -129,6 +131,24 @@ securityContext:
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
   verbs: [get, list, watch, create, patch]
+- apiGroups: [networking.k8s.io]
+  resources: [ingresses]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [gateway.networking.k8s.io]
+  resources: [httproutes]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [networking.istio.io]
+  resources: [virtualservices]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [security.istio.io]
+  resources: [authorizationpolicies]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [keda.sh]
+  resources: [scaledobjects]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [autoscaling]
+  resources: [horizontalpodautoscalers]
+  verbs: [list, watch]
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create, patch]

@@ -1,0 +1,402 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/http.h"
+#include "common/httpd.h"
+#include "common/kube/client.h"
+#include "controller/sweep.h"
+#include "test/lib/fleet_fixture.h"
+
+/* A celld that answers on 127.0.0.1, and whatever a test needs beside it. */
+struct bench {
+	struct httpd *node;
+	struct httpd_route route;
+	_Atomic int asked;
+	const char *body;
+	struct cache *cache;
+	struct queue *queue;
+	struct snapshots *snapshots;
+	struct celld_table table;
+	struct http_cancel *cancel;
+	struct sweeper *sweeper;
+	_Atomic bool active;
+	void (*on_request)(struct bench *b);
+};
+
+static const char good[] =
+	"{\"ownership\":\"s3\",\"occupied\":250,\"restoring\":2,\"evicting\":1,"
+	"\"rss_bytes\":5000,\"shedding\":null,\"deployment\":{\"version\":\"v7\","
+	"\"generation\":3,\"swapping\":0,\"draining\":[]}}";
+
+static void answer(void *ctx, const struct httpd_request *req, struct httpd_answer *a)
+{
+	struct bench *b = ctx;
+
+	(void)req;
+	atomic_fetch_add(&b->asked, 1);
+	if (b->on_request)
+		b->on_request(b);
+	buf_puts(&a->body, b->body);
+}
+
+static bool is_active(void *ctx)
+{
+	return atomic_load(&((struct bench *)ctx)->active);
+}
+
+static void bench_start(struct bench *b, bool active, int64_t request_ms, int64_t batch_ms)
+{
+	struct httpd_options h = { .address = "127.0.0.1:0",
+				   .n_routes = 1,
+				   .max_connections = 1000 };
+	struct sweep_opts o = { .interval_ms = 3600000,
+				.request_ms = request_ms,
+				.batch_ms = batch_ms };
+	struct err e = ERR_INIT;
+
+	*b = (struct bench){ .body = good };
+	b->active = active;
+	b->route = (struct httpd_route){ "GET", "/state", answer, b, 0, NULL };
+	h.routes = &b->route;
+	assert_int_equal(httpd_start(&h, &b->node, &e), 0);
+	b->cache = cache_new();
+	b->queue = queue_new(1, 2);
+	b->snapshots = snapshots_new();
+	b->cancel = http_cancel_new();
+	b->table.n_releases = b->table.n_facts = 1;
+	b->table.facts[0].internal_port = httpd_port(b->node);
+	b->table.facts[0].state_restoring = b->table.facts[0].state_deployment = true;
+	o.cache = b->cache;
+	o.queue = b->queue;
+	o.snapshots = b->snapshots;
+	o.table = &b->table;
+	o.cancel = b->cancel;
+	o.active = is_active;
+	o.ctx = b;
+	b->sweeper = sweep_start(&o);
+}
+
+static void bench_stop(struct bench *b)
+{
+	http_cancel_trigger(b->cancel);
+	sweep_stop(b->sweeper);
+	httpd_free(b->node);
+	snapshots_free(b->snapshots);
+	queue_free(b->queue);
+	cache_free(b->cache);
+	http_cancel_free(b->cancel);
+}
+
+static void put(struct bench *b, enum cache_kind kind, struct json *object)
+{
+	(void)cache_put(b->cache, kind, object);
+	json_free(object);
+}
+
+static void put_shop(struct bench *b, int replicas)
+{
+	put(b, CACHE_APP, fleet_fixture_app("store", "shop", "Ready"));
+	put(b, CACHE_STATEFULSET,
+	    fleet_fixture_sts("store", "shop", "s-1", replicas, ROLLOUT_REST));
+}
+
+static struct json *terminating(struct json *pod)
+{
+	json_set_str(json_object_at(pod, "metadata"), "deletionTimestamp", "2026-11-29T10:00:00Z");
+	return pod;
+}
+
+static struct json *failed(struct json *pod)
+{
+	json_set_str(json_object_at(pod, "status"), "phase", "Failed");
+	return pod;
+}
+
+static void test_answers(void **state)
+{
+	static struct bench b;
+	const struct snapshot *s;
+	const struct snapshot_pod *p;
+
+	(void)state;
+	bench_start(&b, false, 5000, 5000);
+	put_shop(&b, 2);
+	put(&b, CACHE_POD, fleet_fixture_pod("shop-celld-0", "127.0.0.1"));
+	put(&b, CACHE_POD, fleet_fixture_pod("shop-celld-1", "127.0.0.1"));
+	sweep_now(b.sweeper);
+	s = snapshots_get(b.snapshots, "store/shop");
+	assert_non_null(s);
+	assert_true(s->complete);
+	assert_int_equal(s->n, 2);
+	assert_true(s->sampled_ms > 0);
+	p = snapshot_find(s, "uid-store-shop-celld-1");
+	assert_non_null(p);
+	assert_true(p->state.valid);
+	assert_int_equal(p->state.restoring, 2);
+	assert_string_equal(p->state.deployment, "v7");
+	assert_int_equal(p->celld.occupied.v, 250);
+	assert_int_equal(p->max_cells, 1000);
+	snapshot_drop(b.snapshots, s);
+	bench_stop(&b);
+}
+
+/* Only pods that run, do not end and are of this StatefulSet are asked; the others' addresses may be anybody's. */
+static void test_foreign_addresses(void **state)
+{
+	static struct bench b;
+	const struct snapshot *s;
+
+	(void)state;
+	bench_start(&b, false, 5000, 5000);
+	put_shop(&b, 1);
+	put(&b, CACHE_POD, fleet_fixture_pod("shop-celld-0", "127.0.0.1"));
+	put(&b, CACHE_POD, failed(fleet_fixture_pod("shop-celld-1", "127.0.0.1")));
+	put(&b, CACHE_POD, terminating(fleet_fixture_pod("shop-celld-2", "127.0.0.1")));
+	put(&b, CACHE_POD,
+	    fleet_fixture_pod_of("store", "shop", "another", "shop-celld-3", "127.0.0.1"));
+	/* pods of an app that nobody told us to look after */
+	put(&b, CACHE_POD,
+	    fleet_fixture_pod_of("store", "unselected", "s-9", "unselected-celld-0", "127.0.0.1"));
+	sweep_now(b.sweeper);
+	assert_int_equal(atomic_load(&b.asked), 1);
+	s = snapshots_get(b.snapshots, "store/shop");
+	assert_int_equal(s->n, 1);
+	assert_string_equal(s->pods[0].name, "shop-celld-0");
+	assert_false(s->complete); /* what it is of the others is not known */
+	snapshot_drop(b.snapshots, s);
+	assert_null(snapshots_get(b.snapshots, "store/unselected"));
+	bench_stop(&b);
+}
+
+/* While the request was under way the pod was replaced by another of its name. */
+static void replace_pod(struct bench *b)
+{
+	struct json *pod = fleet_fixture_version(fleet_fixture_pod("shop-celld-0", "127.0.0.1"), 9);
+
+	json_set_str(json_object_at(pod, "metadata"), "uid", "another");
+	put(b, CACHE_POD, pod);
+}
+
+static void test_replaced_meanwhile(void **state)
+{
+	static struct bench b;
+	const struct snapshot *s;
+	struct pod_state known[1];
+	struct fleet_pod *pods;
+	size_t n;
+
+	(void)state;
+	bench_start(&b, false, 5000, 5000);
+	put_shop(&b, 1);
+	put(&b, CACHE_POD, fleet_fixture_pod("shop-celld-0", "127.0.0.1"));
+	b.on_request = replace_pod;
+	sweep_now(b.sweeper);
+	s = snapshots_get(b.snapshots, "store/shop");
+	assert_int_equal(s->n, 0);
+	assert_false(s->complete);
+	snapshot_drop(b.snapshots, s);
+	pods = cache_pods(b.cache, "store/shop", &n);
+	sweep_states(b.sweeper, "store/shop", pods, n, known);
+	assert_false(known[0].asked);
+	free(pods);
+	bench_stop(&b);
+}
+
+static void test_bad_answers(void **state)
+{
+	static const struct {
+		const char *body, *why;
+	} cases[] = {
+		{ "{}", "no valid state: ownership is no string" },
+		{ "<html>", "no valid state: no valid JSON" },
+		{ "", "no valid state: an empty body" },
+		{ "{\"ownership\":\"s3\",\"occupied\":1}",
+		  "no valid state: restoring is no count" },
+	};
+	static struct bench b;
+
+	(void)state;
+	bench_start(&b, false, 5000, 5000);
+	put_shop(&b, 1);
+	put(&b, CACHE_POD, fleet_fixture_pod("shop-celld-0", "127.0.0.1"));
+	for (size_t i = 0; i < array_len(cases); i++) {
+		const struct snapshot *s;
+
+		b.body = cases[i].body;
+		sweep_now(b.sweeper);
+		s = snapshots_get(b.snapshots, "store/shop");
+		assert_false(s->complete);
+		assert_false(s->pods[0].state.valid);
+		assert_false(s->pods[0].state.silent);
+		assert_string_equal(s->pods[0].state.why, cases[i].why);
+		snapshot_drop(b.snapshots, s);
+	}
+	bench_stop(&b);
+}
+
+/* A listener that takes connections and never says a word, on the node's port of another loopback address. */
+static int silent_listener(const char *ip, int port)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
+
+	assert_true(fd >= 0);
+	assert_int_equal(inet_pton(AF_INET, ip, &at.sin_addr), 1);
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(fd, 4096), 0);
+	return fd;
+}
+
+static void add_fleet(struct bench *b, const char *app, int n, const char *ip)
+{
+	put(b, CACHE_APP, fleet_fixture_app("many", app, "Ready"));
+	put(b, CACHE_STATEFULSET, fleet_fixture_sts("many", app, app, n, ROLLOUT_REST));
+	for (int i = 0; i < n; i++) {
+		cleanup(freep) char *name = xasprintf("%s-celld-%d", app, i);
+
+		put(b, CACHE_POD, fleet_fixture_pod_of("many", app, app, name, ip));
+	}
+}
+
+static bool is_complete(struct bench *b, const char *key)
+{
+	const struct snapshot *s = snapshots_get(b->snapshots, key);
+	bool complete = s && s->complete;
+
+	snapshot_drop(b->snapshots, s);
+	return complete;
+}
+
+/* Who is silent holds up nobody but himself: fleets of pods that answer are there before the silent one is given up. */
+static void test_silent_pods(void **state)
+{
+	static struct bench b;
+	const struct snapshot *s;
+	int fd;
+
+	(void)state;
+	bench_start(&b, false, 500, 5000);
+	fd = silent_listener("127.0.0.2", httpd_port(b.node));
+	add_fleet(&b, "deaf", 3, "127.0.0.2");
+	add_fleet(&b, "well", 3, "127.0.0.1");
+	for (int round = 0; round < 2; round++) {
+		cleanup(freep) char *first = NULL, *second = NULL;
+
+		sweep_now(b.sweeper);
+		if (round)
+			continue; /* nothing new, so nobody is told */
+		first = queue_get(b.queue);
+		second = queue_get(b.queue);
+		assert_string_equal(first, "many/well");
+		assert_string_equal(second, "many/deaf");
+	}
+	assert_true(is_complete(&b, "many/well"));
+	s = snapshots_get(b.snapshots, "many/deaf");
+	assert_int_equal(s->n, 3);
+	assert_false(s->complete);
+	assert_true(s->pods[2].state.silent);
+	assert_string_equal(s->pods[2].state.why, "timed out");
+	snapshot_drop(b.snapshots, s);
+	bench_stop(&b);
+	assert_int_equal(close(fd), 0);
+}
+
+/* 300 pods of which one in ten is silent, within the hard end of the sweep; what it costs is printed. */
+static void test_many(void **state)
+{
+	static struct bench b;
+	struct timespec t0, t1;
+	int fd, well = 0;
+
+	(void)state;
+	bench_start(&b, false, 3000, 20000);
+	fd = silent_listener("127.0.0.2", httpd_port(b.node));
+	for (int i = 0; i < 100; i++) {
+		char app[16];
+
+		(void)snprintf(app, sizeof(app), "f%d", i);
+		add_fleet(&b, app, 3, i % 10 ? "127.0.0.1" : "127.0.0.2");
+	}
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t0);
+	sweep_now(b.sweeper);
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t1);
+	print_message("300 pods: %ld ms of CPU\n",
+		      (long)((t1.tv_sec - t0.tv_sec) * 1000 + (t1.tv_nsec - t0.tv_nsec) / 1000000));
+	for (int i = 0; i < 100; i++) {
+		char key[16];
+
+		(void)snprintf(key, sizeof(key), "many/f%d", i);
+		well += is_complete(&b, key);
+	}
+	assert_int_equal(well, 90);
+	assert_int_equal(atomic_load(&b.asked), 270);
+	bench_stop(&b);
+	assert_int_equal(close(fd), 0);
+}
+
+/* A deleted app leaves nothing behind; one that has gone while it was asked neither. */
+static void test_gone(void **state)
+{
+	static struct bench b;
+	char key[64];
+	cleanup_json struct json *app = fleet_fixture_app("store", "shop", "Ready");
+
+	(void)state;
+	bench_start(&b, false, 5000, 5000);
+	put_shop(&b, 1);
+	put(&b, CACHE_POD, fleet_fixture_pod("shop-celld-0", "127.0.0.1"));
+	sweep_now(b.sweeper);
+	assert_int_equal(snapshots_count(b.snapshots), 1);
+	assert_true(cache_gone(b.cache, CACHE_APP, app, key, sizeof(key)));
+	sweep_now(b.sweeper);
+	assert_int_equal(snapshots_count(b.snapshots), 0);
+	bench_stop(&b);
+}
+
+/* A sweep that was asked for is made although the next full one is an hour away, and brings the key back. */
+static void test_request(void **state)
+{
+	static struct bench b;
+	cleanup(freep) char *key = NULL;
+
+	(void)state;
+	bench_start(&b, true, 5000, 5000);
+	put_shop(&b, 1);
+	put(&b, CACHE_POD, fleet_fixture_pod("shop-celld-0", "127.0.0.1"));
+	sweep_request(b.sweeper, "store/shop");
+	key = queue_get(b.queue);
+	assert_string_equal(key, "store/shop");
+	assert_true(is_complete(&b, "store/shop"));
+	bench_stop(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_foreign_addresses),
+		cmocka_unit_test(test_replaced_meanwhile),
+		cmocka_unit_test(test_bad_answers),
+		cmocka_unit_test(test_silent_pods),
+		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_request),
+	};
+	struct err e = ERR_INIT;
+
+	if (http_global_init(&e))
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
