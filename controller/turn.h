@@ -48,7 +48,7 @@ int children_apply(struct turn *t, struct err *e);
  * Makes one object, which is taken, what it should be. *ret_live (may be NULL): what is there then, the caller's. ERR_EXISTS:
  * it is somebody else's.
  */
-int children_put(struct turn *t, enum cache_kind kind, struct json *want, struct json **ret_live,
+int children_put(struct turn *t, enum cache_kind kind, struct json *object, struct json **ret_live,
 		 struct err *e);
 /* Deletes an object of ours that the cache knows; 0 when there is none. */
 int children_drop(struct turn *t, enum cache_kind kind, const char *name, struct err *e);
