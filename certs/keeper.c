@@ -9,7 +9,7 @@
 
 #include "certs/hooks.h"
 #include "certs/plan.h"
-#include "certs/secret.h"
+#include "certs/authority.h"
 #include "common/clock.h"
 #include "common/http.h"
 #include "common/json.h"
@@ -47,8 +47,8 @@ struct keeper {
 	pthread_t thread;
 	bool running;
 	/* Of the thread. */
-	struct issue_facts served; /* the leaf that is served; end_ms 0: none */
-	struct secret remembered;  /* the Secret as it was when that leaf was taken from it */
+	struct issue_facts served;   /* the leaf that is served; end_ms 0: none */
+	struct authority remembered; /* the Secret as it was when that leaf was taken from it */
 	int64_t absent_since, named_since; /* monotonic; 0: it is not */
 	char trouble[512];		   /* what was logged last; "": nothing is wrong */
 	/* For the metrics. */
@@ -59,7 +59,7 @@ struct keeper {
 struct seen {
 	int64_t now_ms;
 	struct json *object, *configuration[2]; /* NULL: it does not exist */
-	struct secret secret;
+	struct authority secret;
 	struct bundle wanted;
 	struct plan_facts facts;
 };
@@ -69,7 +69,7 @@ static void seen_done(struct seen *s)
 	json_free(s->object);
 	json_free(s->configuration[0]);
 	json_free(s->configuration[1]);
-	secret_done(&s->secret);
+	authority_done(&s->secret);
 	bundle_done(&s->wanted);
 }
 
@@ -112,7 +112,7 @@ static void judge_bundles(struct keeper *k, struct seen *s)
 {
 	struct hooks_state state = { .n = 0 };
 
-	secret_bundle(&s->secret, s->now_ms, &s->wanted);
+	authority_bundle(&s->secret, s->now_ms, &s->wanted);
 	for (size_t i = 0; i < array_len(hooks); i++)
 		hooks_look(s->configuration[i], &k->service, &s->wanted, &state);
 	s->facts.named = !state.missing;
@@ -139,9 +139,9 @@ static void judge(struct keeper *k, struct seen *s)
 	judge_served(k, s);
 	if (!f->secret)
 		return;
-	secret_read(s->object, &s->secret);
+	authority_read(s->object, &s->secret);
 	judge_served(k, s);
-	secret_judge(&s->secret, &k->names, s->now_ms, f);
+	authority_judge(&s->secret, &k->names, s->now_ms, f);
 	judge_bundles(k, s);
 	f->named_ms = held_ms(&k->named_since, f->named);
 }
@@ -158,7 +158,7 @@ static void note_ca(struct keeper *k, const struct seen *s)
 
 static int put_secret(struct keeper *k, struct seen *s, struct err *e)
 {
-	cleanup_json struct json *o = secret_write(&s->secret, s->object, k->o.ns, k->o.secret);
+	cleanup_json struct json *o = authority_write(&s->secret, s->object, k->o.ns, k->o.secret);
 	int r;
 
 	if (s->object)
@@ -172,33 +172,33 @@ static int put_secret(struct keeper *k, struct seen *s, struct err *e)
 /* What this replica took its leaf from, while that is any good; else new. */
 static int begin_anew(struct keeper *k, struct seen *s, struct err *e)
 {
-	struct secret_lives lives = { k->o.ca_ms, k->o.leaf_ms };
+	struct authority_lives lives = { k->o.ca_ms, k->o.leaf_ms };
 	struct plan_facts f = { .secret = true };
 
-	secret_judge(&k->remembered, &k->names, s->now_ms, &f);
+	authority_judge(&k->remembered, &k->names, s->now_ms, &f);
 	if (s->facts.serving && (f.ca == PLAN_GOOD || f.ca == PLAN_DUE) &&
 	    (f.leaf == PLAN_GOOD || f.leaf == PLAN_DUE)) {
-		secret_copy(&s->secret, &k->remembered);
+		authority_copy(&s->secret, &k->remembered);
 		return 0;
 	}
-	return secret_replace(&s->secret, &k->names, s->now_ms, &lives, e);
+	return authority_replace(&s->secret, &k->names, s->now_ms, &lives, e);
 }
 
 static int change_secret(struct keeper *k, struct seen *s, enum plan_action a, struct err *e)
 {
-	struct secret_lives lives = { k->o.ca_ms, k->o.leaf_ms };
+	struct authority_lives lives = { k->o.ca_ms, k->o.leaf_ms };
 	int r = 0;
 
 	if (a == PLAN_CREATE || a == PLAN_REPLACE)
 		r = begin_anew(k, s, e);
 	else if (a == PLAN_RENEW)
-		r = secret_renew(&s->secret, &k->names, s->now_ms, &lives, e);
+		r = authority_renew(&s->secret, &k->names, s->now_ms, &lives, e);
 	else if (a == PLAN_STAGE)
-		r = secret_stage(&s->secret, s->now_ms, &lives, e);
+		r = authority_stage(&s->secret, s->now_ms, &lives, e);
 	else if (a == PLAN_PROMOTE)
-		r = secret_promote(&s->secret, &k->names, s->now_ms, &lives, e);
+		r = authority_promote(&s->secret, &k->names, s->now_ms, &lives, e);
 	else
-		secret_retire(&s->secret);
+		authority_retire(&s->secret);
 	return r ? r : put_secret(k, s, e);
 }
 
@@ -287,7 +287,7 @@ static int turn(struct keeper *k, int64_t *ret_rest, struct err *e)
 	if (r)
 		return r;
 	if (s.facts.serving_it || a == PLAN_SERVE)
-		secret_copy(&k->remembered, &s.secret);
+		authority_copy(&k->remembered, &s.secret);
 	note_ca(k, &s);
 	*ret_rest = a == PLAN_WAIT ? rest_ms(k, &s.facts) : 0;
 	if (a == PLAN_WAIT)
@@ -433,7 +433,7 @@ void keeper_free(struct keeper *k)
 	kube_client_free(k->client);
 	http_client_free(k->sleeper);
 	http_cancel_free(k->cancel);
-	secret_done(&k->remembered);
+	authority_done(&k->remembered);
 	strlist_done(&k->names);
 	free((void *)(uintptr_t)k->o.ns);
 	free((void *)(uintptr_t)k->o.secret);

@@ -160,6 +160,16 @@ static void read_container(const struct json *status, struct fleet_pod *p)
 		copy(p->fault_text, sizeof(p->fault_text), json_get_str(waiting, "message"));
 }
 
+/* Of the disruptions only these two mean that the node is not there; a drain or a preemption ends the pod in the usual way. */
+static bool lost_its_node(const struct json *status)
+{
+	const struct json *c = condition(status, "DisruptionTarget");
+	const char *value = json_get_str(c, "status"), *reason = json_get_str(c, "reason");
+
+	return value && reason && str_eq(value, "True") &&
+	       (str_eq(reason, "DeletionByTaintManager") || str_eq(reason, "DeletionByPodGC"));
+}
+
 static void read_placement(const struct json *status, struct fleet_pod *p)
 {
 	const struct json *scheduled = condition(status, "PodScheduled");
@@ -173,8 +183,7 @@ static void read_placement(const struct json *status, struct fleet_pod *p)
 				   : ROLLOUT_FAULT_UNSCHEDULABLE;
 		copy(p->fault_text, sizeof(p->fault_text), words);
 	}
-	if ((lost && str_eq(lost, "NodeLost")) ||
-	    (p->terminating && condition_is(status, "DisruptionTarget", "True"))) {
+	if ((lost && str_eq(lost, "NodeLost")) || (p->terminating && lost_its_node(status))) {
 		p->fault = ROLLOUT_FAULT_NODE_LOST;
 		copy(p->fault_text, sizeof(p->fault_text),
 		     json_get_str(condition(status, "DisruptionTarget"), "message"));
@@ -229,6 +238,7 @@ bool fleet_read_pod(const struct json *pod, struct fleet_pod *ret)
 	copy(p.name, sizeof(p.name), name);
 	copy(p.uid, sizeof(p.uid), json_get_str(meta, "uid"));
 	copy(p.ip, sizeof(p.ip), json_get_str(status, "podIP"));
+	copy(p.node, sizeof(p.node), json_get_str(json_get(pod, "spec"), "nodeName"));
 	copy(p.owner_uid, sizeof(p.owner_uid), fleet_controller_of(pod));
 	copy(p.revision, sizeof(p.revision), json_get_str(labels, "controller-revision-hash"));
 	copy(p.app_version, sizeof(p.app_version), json_get_str(notes, ANNOTATION_APP_VERSION));

@@ -8,11 +8,12 @@
 #include "common/version.h"
 #include "controller/rollout.h"
 
-enum { FLEET_TEXT = 256, FLEET_UID = 64, FLEET_NAME = 64, FLEET_IP = 48 };
+enum { FLEET_TEXT = 256, FLEET_UID = 64, FLEET_NAME = 64, FLEET_IP = 48, FLEET_NODE = 256 };
 
 struct fleet_pod {
 	char name[FLEET_NAME], uid[FLEET_UID], ip[FLEET_IP];
 	char owner_uid[FLEET_UID]; /* of its controller */
+	char node[FLEET_NODE];	   /* that it was scheduled to; "": none yet */
 	char revision[FLEET_NAME]; /* label controller-revision-hash */
 	int ordinal;		   /* -1: the name has none */
 	bool terminating, ready, running;

@@ -7,6 +7,8 @@
 
 /* A pod that the StatefulSet does not make for so long was refused: quota, Pod Security, another webhook. */
 enum { REFUSED_AFTER_MS = 30000 };
+/* Longer than any grace period that we render (60 s): a pod that terminates for so long does not come to its end. */
+enum { ENDLESS_AFTER_MS = 120000 };
 
 /*
  * One number per pod that changes with identity and readiness, summed up, so that the order of the list plays no part;
@@ -98,6 +100,8 @@ static void one_pod(const struct observe_input *in, size_t i, int64_t quiet, str
 	to->updated = sts->update_revision[0] && str_eq(p->revision, sts->update_revision);
 	to->superseded = !to->updated && !str_eq(p->revision, sts->current_revision);
 	to->fault = p->fault;
+	if (p->terminating && p->fault != ROLLOUT_FAULT_NODE_LOST)
+		to->fault = quiet >= ENDLESS_AFTER_MS ? ROLLOUT_FAULT_ENDLESS : ROLLOUT_FAULT_NONE;
 	to->state = state_of(sts, p, &in->states[i]);
 	to->restoring = in->states[i].valid ? in->states[i].restoring : 0;
 }

@@ -44,7 +44,9 @@ static enum rollout_reason lacking(const struct rollout_pod *p)
 	if (!p->exists)
 		return p->fault == ROLLOUT_FAULT_NONE ? ROLLOUT_MISSING : ROLLOUT_STUCK;
 	if (p->terminating)
-		return p->fault == ROLLOUT_FAULT_NODE_LOST ? ROLLOUT_STUCK : ROLLOUT_TERMINATING;
+		return p->fault == ROLLOUT_FAULT_NODE_LOST || p->fault == ROLLOUT_FAULT_ENDLESS
+			       ? ROLLOUT_STUCK
+			       : ROLLOUT_TERMINATING;
 	if (!p->ready)
 		return p->fault == ROLLOUT_FAULT_NONE ? ROLLOUT_NOT_READY : ROLLOUT_STUCK;
 	return ROLLOUT_NOTHING;

@@ -61,6 +61,9 @@ static const char *remedy(enum rollout_fault fault)
 		return "make room, or change spec.resources or spec.scheduling";
 	case ROLLOUT_FAULT_NODE_LOST:
 		return "bring the node back, or delete it when it is gone for good";
+	case ROLLOUT_FAULT_ENDLESS:
+		return "its node is down, or a finalizer holds it: bring the node back; once the "
+		       "pod runs nowhere for sure, delete it with --force";
 	case ROLLOUT_FAULT_CLAIM_LOST:
 		return "restore the claim, or delete it to start the member empty";
 	}
@@ -79,19 +82,93 @@ static const struct fleet_pod *pod_of(const struct status_input *in, int ordinal
 	return NULL;
 }
 
+/* One line: what a container or a server said may have several. */
+static void puts_line(struct buf *to, const char *s)
+{
+	for (; *s; s++)
+		buf_putc(to, (unsigned char)*s < ' ' ? ' ' : *s);
+}
+
+static void fault_words(const struct status_input *in, int ordinal, enum rollout_fault fault,
+			struct buf *to)
+{
+	size_t i;
+	const struct fleet_pod *p = pod_of(in, ordinal, &i);
+	bool ended = fault == ROLLOUT_FAULT_CRASH_LOOP || fault == ROLLOUT_FAULT_SELF_FENCE;
+
+	buf_printf(to, " (%s", fault_text(fault));
+	if (p && p->exit_code > 0 && ended)
+		buf_printf(to, ", exit %d", p->exit_code);
+	if (p && p->fault_text[0] && fault != ROLLOUT_FAULT_ENDLESS) {
+		buf_puts(to, ": ");
+		puts_line(to, p->fault_text);
+	}
+	if (!p && !str_empty(in->refused_text)) {
+		buf_puts(to, ": ");
+		puts_line(to, in->refused_text);
+	}
+	buf_puts(to, ")");
+}
+
 static void stuck_text(const struct status_input *in, struct buf *to)
 {
-	const struct rollout_decision *d = in->decision;
-	size_t i;
-	const struct fleet_pod *p = pod_of(in, d->ordinal, &i);
+	fault_words(in, in->decision->ordinal, in->decision->fault, to);
+	buf_printf(to, "; %s", remedy(in->decision->fault));
+}
 
-	buf_printf(to, " (%s", fault_text(d->fault));
-	if (p && p->exit_code > 0 &&
-	    (d->fault == ROLLOUT_FAULT_CRASH_LOOP || d->fault == ROLLOUT_FAULT_SELF_FENCE))
-		buf_printf(to, ", exit %d", p->exit_code);
-	if (p && p->fault_text[0])
-		buf_printf(to, ": %s", p->fault_text);
-	buf_printf(to, "); %s", remedy(d->fault));
+/* What holds a pod back that no waiting ends. */
+static bool needs_hands(enum rollout_fault fault)
+{
+	return fault == ROLLOUT_FAULT_NODE_LOST || fault == ROLLOUT_FAULT_ENDLESS ||
+	       fault == ROLLOUT_FAULT_CLAIM_LOST || fault == ROLLOUT_FAULT_UNSCHEDULABLE;
+}
+
+enum { OTHERS = 3 };
+
+/* Other members that cannot come back; without them somebody mends one and finds the next. */
+static void others_text(const struct status_input *in, const char *name, struct buf *to)
+{
+	const struct rollout_decision *d = in->decision;
+	enum rollout_fault last = d->reason == ROLLOUT_STUCK ? d->fault : ROLLOUT_FAULT_NONE;
+	int told = 0;
+
+	for (int n = in->obs->n_pods - 1; n >= 0 && told < OTHERS; n--) {
+		enum rollout_fault fault = in->obs->pods[n].fault;
+
+		if (n == d->ordinal || !in->obs->pods[n].exists || !needs_hands(fault))
+			continue;
+		buf_printf(to, "; also %s-%d", name, n);
+		fault_words(in, n, fault, to);
+		if (fault != last)
+			buf_printf(to, "; %s", remedy(fault));
+		last = fault;
+		told++;
+	}
+}
+
+static bool waits_for_members(const struct rollout_decision *d)
+{
+	static const enum rollout_reason about_members[] = {
+		ROLLOUT_STUCK,	   ROLLOUT_MISSING,	  ROLLOUT_TERMINATING, ROLLOUT_OLD_REVISION,
+		ROLLOUT_NOT_READY, ROLLOUT_NOT_AVAILABLE, ROLLOUT_UNREACHABLE, ROLLOUT_PODS_LEFT,
+	};
+
+	for (size_t i = 0; i < array_len(about_members); i++) {
+		if (d->reason == about_members[i])
+			return true;
+	}
+	return false;
+}
+
+bool status_is_stuck(const struct status_input *in)
+{
+	if (in->decision->reason == ROLLOUT_STUCK)
+		return true;
+	for (int n = 0; waits_for_members(in->decision) && n < in->obs->n_pods; n++) {
+		if (in->obs->pods[n].exists && needs_hands(in->obs->pods[n].fault))
+			return true;
+	}
+	return false;
 }
 
 static const char *reason_text(enum rollout_reason reason)
@@ -133,6 +210,8 @@ char *status_waiting_on(const struct status_input *in)
 	fill(reason_text(d->reason), pod, d->count, &b);
 	if (d->reason == ROLLOUT_STUCK)
 		stuck_text(in, &b);
+	if (waits_for_members(d))
+		others_text(in, name, &b);
 	if (d->reason == ROLLOUT_UNREACHABLE && pod_of(in, d->ordinal, &i) && in->states[i].why[0])
 		buf_printf(&b, ": %s", in->states[i].why);
 	return buf_ok(&b) ? buf_take(&b) : xstrdup("");
@@ -207,8 +286,10 @@ static const char *progress_reason(const struct status_input *in)
 {
 	const struct rollout_decision *d = in->decision;
 
-	if (d->reason == ROLLOUT_STUCK)
-		return d->fault == ROLLOUT_FAULT_REFUSED ? "FailedCreate" : "MemberStuck";
+	if (d->reason == ROLLOUT_STUCK && d->fault == ROLLOUT_FAULT_REFUSED)
+		return "FailedCreate";
+	if (status_is_stuck(in))
+		return "MemberStuck";
 	return status_phase(d->phase);
 }
 

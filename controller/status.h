@@ -37,14 +37,17 @@ struct status_input {
 	bool tells_deployment;	  /* this celld says in /state which version it serves */
 	const struct status_condition *more; /* n_more */
 	size_t n_more;
-	const char *url; /* from outside of the cluster; NULL: it has none */
-	const char *now; /* RFC 3339 */
+	const char *url;	  /* from outside of the cluster; NULL: it has none */
+	const char *refused_text; /* why the API server makes no pod; NULL or "": not known */
+	const char *now;	  /* RFC 3339 */
 };
 
 /* The whole status; the caller's. */
 struct json *status_build(const struct status_input *in) must_use;
 /* "chat-celld-2: not ready" - what the decision waits for; "" for nothing. The caller's. */
 char *status_waiting_on(const struct status_input *in) must_use;
+/* A member cannot come back by itself: the decision's reason, or beside it. */
+bool status_is_stuck(const struct status_input *in);
 /* "RollingOut" */
 const char *status_phase(enum rollout_phase phase);
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # up.sh: a bed with the operator in it, for scenarios and for the demo.
-# Environment: BED_NAME (e2e), NODES (3), CONTROLLER_ARGS; PROFILE (debug): whose programs are installed.
+# Environment: BED_NAME (e2e), NODES (3), CONTROLLER_ARGS; INSTALL (install.sh): how it gets there, install-chart.sh: by Helm; PROFILE (debug): whose programs are installed.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -17,4 +17,4 @@ for separator in : @; do
 	"$bed" images add --env 'IMAGE=${TAG}' --env CELLD_SIM_POINTERS=/.image/pointers --env PATH=/.image:/usr/bin:/bin \
 		--env CELLD_SIM_POLL_MS=500 --env CELLD_SIM_BUCKET=0 "ghcr.io/denoland/celld$separator" "$stage/celld-sim"
 done
-BED_DIR=/tmp/bed-$BED_NAME "$bed" run env CONTROLLER_ARGS="${CONTROLLER_ARGS-}" "$here/install.sh"
+BED_DIR=/tmp/bed-$BED_NAME "$bed" run env CONTROLLER_ARGS="${CONTROLLER_ARGS-}" "$here/${INSTALL:-install.sh}"

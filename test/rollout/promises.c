@@ -76,6 +76,7 @@ static bool fault_is_of_the_template(enum rollout_fault fault)
 		return true;
 	case ROLLOUT_FAULT_NONE:
 	case ROLLOUT_FAULT_NODE_LOST:
+	case ROLLOUT_FAULT_ENDLESS:
 	case ROLLOUT_FAULT_CLAIM_LOST:
 		break;
 	}

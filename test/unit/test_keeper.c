@@ -12,7 +12,7 @@
 
 #include "certs/hooks.h"
 #include "certs/keeper.h"
-#include "certs/secret.h"
+#include "certs/authority.h"
 #include "common/clock.h"
 #include "common/codec.h"
 #include "common/json.h"
@@ -125,24 +125,24 @@ static size_t count(struct fixture *f, const char *begin)
 
 /* ---- what the server holds ------------------------------------------------------------------- */
 
-static struct secret good_secret(void)
+static struct authority good_secret(void)
 {
-	static const struct secret_lives lives = { 365 * DAY, 7 * DAY };
+	static const struct authority_lives lives = { 365 * DAY, 7 * DAY };
 	struct strlist names = STRLIST_INIT;
-	struct secret s = { .old = NULL };
+	struct authority s = { .old = NULL };
 	struct err e = ERR_INIT;
 
 	strlist_add(&names, "hook.default.svc");
 	strlist_add(&names, "hook.default");
 	strlist_add(&names, "hook");
-	assert_int_equal(secret_replace(&s, &names, clock_wall_ms(), &lives, &e), 0);
+	assert_int_equal(authority_replace(&s, &names, clock_wall_ms(), &lives, &e), 0);
 	strlist_done(&names);
 	return s;
 }
 
-static char *secret_text(const struct secret *s)
+static char *secret_text(const struct authority *s)
 {
-	cleanup_json struct json *o = secret_write(s, NULL, "default", "cert");
+	cleanup_json struct json *o = authority_write(s, NULL, "default", "cert");
 
 	json_set_str(json_get_mutable(o, "metadata"), "resourceVersion", "41");
 	return json_text(o);
@@ -174,7 +174,7 @@ static struct json *body_of(const struct script_request *r)
 /* Another replica was quicker: its Secret is taken, its authority is added, then its leaf is served. */
 static void test_the_loser_takes_the_winners(void **state)
 {
-	cleanup_secret_values struct secret winner = good_secret();
+	cleanup_authority struct authority winner = good_secret();
 	cleanup(freep) char *secret = secret_text(&winner), *empty = hooks_text("");
 	cleanup(freep) char *full = hooks_text(winner.ca.cert);
 	const struct script_step steps[] = {
@@ -255,7 +255,7 @@ static void test_an_empty_secret_is_filled(void **state)
 /* What fails is told, tried again, and serving waits for the bundle. */
 static void test_failures(void **state)
 {
-	cleanup_secret_values struct secret s = good_secret();
+	cleanup_authority struct authority s = good_secret();
 	cleanup(freep) char *secret = secret_text(&s), *full = hooks_text(s.ca.cert);
 	const struct script_step steps[] = {
 		WATCHES,
@@ -284,7 +284,7 @@ static void test_failures(void **state)
 /* The two steps of a Secret that asks for a new authority. */
 static void test_a_forced_rotation_is_begun(void **state)
 {
-	cleanup_secret_values struct secret s = good_secret();
+	cleanup_authority struct authority s = good_secret();
 	cleanup(freep) char *secret = NULL, *full = hooks_text(s.ca.cert);
 	struct fixture f = { .cert = NULL };
 
@@ -312,7 +312,7 @@ static void test_a_change_is_seen(void **state)
 	static const char event[] =
 		"{\"type\":\"MODIFIED\",\"object\":{\"metadata\":{\"name\":\"conf\",\"uid\":\"u\","
 		"\"resourceVersion\":\"5\"}}}\n";
-	cleanup_secret_values struct secret s = good_secret();
+	cleanup_authority struct authority s = good_secret();
 	cleanup(freep) char *secret = secret_text(&s), *full = hooks_text(s.ca.cert);
 	cleanup(freep) char *empty = hooks_text("");
 	const struct script_step steps[] = {

@@ -313,7 +313,7 @@ static void test_silent_pods(void **state)
 	assert_int_equal(close(fd), 0);
 }
 
-/* 3,000 pods of which one in ten is silent, within the hard end of the sweep; what it costs is printed. */
+/* 300 pods of which one in ten is silent, within the hard end of the sweep; what it costs is printed. */
 static void test_many(void **state)
 {
 	static struct bench b;
@@ -321,18 +321,18 @@ static void test_many(void **state)
 	int fd, well = 0;
 
 	(void)state;
-	bench_start(&b, false, 300, 20000);
+	bench_start(&b, false, 3000, 20000);
 	fd = silent_listener("127.0.0.2", httpd_port(b.node));
 	for (int i = 0; i < 100; i++) {
 		char app[16];
 
 		(void)snprintf(app, sizeof(app), "f%d", i);
-		add_fleet(&b, app, 30, i % 10 ? "127.0.0.1" : "127.0.0.2");
+		add_fleet(&b, app, 3, i % 10 ? "127.0.0.1" : "127.0.0.2");
 	}
 	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t0);
 	sweep_now(b.sweeper);
 	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t1);
-	print_message("3000 pods: %ld ms of CPU\n",
+	print_message("300 pods: %ld ms of CPU\n",
 		      (long)((t1.tv_sec - t0.tv_sec) * 1000 + (t1.tv_nsec - t0.tv_nsec) / 1000000));
 	for (int i = 0; i < 100; i++) {
 		char key[16];
@@ -341,7 +341,7 @@ static void test_many(void **state)
 		well += is_complete(&b, key);
 	}
 	assert_int_equal(well, 90);
-	assert_int_equal(atomic_load(&b.asked), 2700);
+	assert_int_equal(atomic_load(&b.asked), 270);
 	bench_stop(&b);
 	assert_int_equal(close(fd), 0);
 }

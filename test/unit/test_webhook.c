@@ -136,8 +136,8 @@ static void test_wrong_command_lines(void **state)
 		const char *line;
 	} cases[] = {
 		{ "", 2,
-		  "celld-webhook: --tls-cert-file and --tls-key-file are both needed; see "
-		  "--help\n" },
+		  "celld-webhook: --tls-cert-file and --tls-key-file are both needed, or "
+		  "--self-managed-certs; see --help\n" },
 		{ "--no-such-flag", 2, "celld-webhook: unknown flag --no-such-flag; see --help\n" },
 		{ "--lame-duck soon", 2,
 		  "celld-webhook: --lame-duck: 'soon' is not a duration such as 15s, 250ms or "

@@ -10,7 +10,9 @@
 {{- end -}}
 
 {{- define "celld-operator.webhook" -}}{{ include "celld-operator.fullname" . }}-webhook{{- end -}}
-{{- define "celld-operator.controller" -}}{{ include "celld-operator.fullname" . }}-controller-manager{{- end -}}
+{{- define "celld-operator.controller" -}}{{ include "celld-operator.fullname" . }}-controller{{- end -}}
+{{- define "celld-operator.controllerAccount" -}}{{ include "celld-operator.fullname" . }}-controller-manager{{- end -}}
+{{- define "celld-operator.webhookAccount" -}}{{ include "celld-operator.webhook" . }}{{- end -}}
 {{- define "celld-operator.certSecret" -}}
 {{- if eq .Values.certificates.source "secret" -}}
 {{- required "certificates.secretName names your Secret when certificates.source is secret" .Values.certificates.secretName -}}

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "certs/secret.h"
+#include "certs/authority.h"
 #include "common/json.h"
 
 #define NOW INT64_C(1795946400000) /* 2026-11-29T10:00:00Z */
 #define DAY INT64_C(86400000)
 
-static const struct secret_lives lives = { 365 * DAY, 7 * DAY };
+static const struct authority_lives lives = { 365 * DAY, 7 * DAY };
 static struct strlist names = STRLIST_INIT;
 
 static int set_up(void **state)
@@ -30,20 +30,20 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct secret fresh(void)
+static struct authority fresh(void)
 {
-	struct secret s = { .old = NULL };
+	struct authority s = { .old = NULL };
 	struct err e = ERR_INIT;
 
-	assert_int_equal(secret_replace(&s, &names, NOW, &lives, &e), 0);
+	assert_int_equal(authority_replace(&s, &names, NOW, &lives, &e), 0);
 	return s;
 }
 
-static struct plan_facts judged(const struct secret *s, int64_t now)
+static struct plan_facts judged(const struct authority *s, int64_t now)
 {
 	struct plan_facts f = { .secret = true };
 
-	secret_judge(s, &names, now, &f);
+	authority_judge(s, &names, now, &f);
 	return f;
 }
 
@@ -63,8 +63,8 @@ static const char *at(const struct json *j, const char *a, const char *b)
 
 static void test_a_new_object(void **state)
 {
-	cleanup_secret_values struct secret s = fresh(), back = { .old = NULL };
-	cleanup_json struct json *o = secret_write(&s, NULL, "ns", "cert");
+	cleanup_authority struct authority s = fresh(), back = { .old = NULL };
+	cleanup_json struct json *o = authority_write(&s, NULL, "ns", "cert");
 
 	(void)state;
 	assert_string_equal(json_get_str(o, "apiVersion"), "v1");
@@ -72,7 +72,7 @@ static void test_a_new_object(void **state)
 	assert_string_equal(at(o, "metadata", "namespace"), "ns");
 	assert_string_equal(at(o, "metadata", "name"), "cert");
 	assert_int_equal(json_len(json_get(o, "data")), 4);
-	secret_read(o, &back);
+	authority_read(o, &back);
 	assert_string_equal(back.ca.cert, s.ca.cert);
 	assert_string_equal(back.ca.key, s.ca.key);
 	assert_string_equal(back.leaf.cert, s.leaf.cert);
@@ -84,7 +84,7 @@ static void test_a_new_object(void **state)
 
 static void test_what_others_wrote_stays(void **state)
 {
-	cleanup_secret_values struct secret s = fresh();
+	cleanup_authority struct authority s = fresh();
 	cleanup_json struct json *before = parsed(
 		"{\"metadata\":{\"resourceVersion\":\"7\",\"labels\":{\"a\":\"b\"},"
 		"\"managedFields\":[],"
@@ -94,7 +94,7 @@ static void test_what_others_wrote_stays(void **state)
 	struct json *notes;
 
 	(void)state;
-	o = secret_write(&s, before, "ns", "cert");
+	o = authority_write(&s, before, "ns", "cert");
 	assert_string_equal(at(o, "metadata", "resourceVersion"), "7");
 	assert_string_equal(at(o, "data", "mine"), "MQ==");
 	assert_null(at(o, "data", "ca-next.crt"));
@@ -121,9 +121,9 @@ static void test_what_is_asked(void **state)
 			"{\"metadata\":{\"annotations\":{\"celld-operator.io/renew\":\"%s\"}}}",
 			cases[i].text);
 		cleanup_json struct json *o = parsed(text);
-		cleanup_secret_values struct secret s = { .old = NULL };
+		cleanup_authority struct authority s = { .old = NULL };
 
-		secret_read(o, &s);
+		authority_read(o, &s);
 		assert_int_equal(s.ask, cases[i].ask);
 	}
 }
@@ -131,11 +131,11 @@ static void test_what_is_asked(void **state)
 static void test_an_empty_or_broken_object(void **state)
 {
 	cleanup_json struct json *o = parsed("{\"data\":{\"ca.crt\":\"%%\",\"tls.crt\":\"MQ==\"}}");
-	cleanup_secret_values struct secret s = { .old = NULL };
+	cleanup_authority struct authority s = { .old = NULL };
 	struct plan_facts f;
 
 	(void)state;
-	secret_read(o, &s);
+	authority_read(o, &s);
 	assert_null(s.ca.cert);
 	f = judged(&s, NOW);
 	assert_int_equal(f.ca, PLAN_NONE);
@@ -146,7 +146,7 @@ static void test_an_empty_or_broken_object(void **state)
 
 static void test_lives(void **state)
 {
-	cleanup_secret_values struct secret s = fresh();
+	cleanup_authority struct authority s = fresh();
 	/* leaf: 7 d, due at 4 d 16 h; authority: 365 d, due at 243 d 8 h */
 	static const struct {
 		int64_t at;
@@ -174,7 +174,7 @@ static void test_lives(void **state)
 
 static void test_what_does_not_go_together(void **state)
 {
-	cleanup_secret_values struct secret s = fresh(), other = fresh();
+	cleanup_authority struct authority s = fresh(), other = fresh();
 	struct strlist more = STRLIST_INIT;
 	struct plan_facts f;
 	char *key;
@@ -195,14 +195,14 @@ static void test_what_does_not_go_together(void **state)
 	assert_int_equal(f.ca, PLAN_BROKEN);
 	assert_int_equal(f.leaf, PLAN_BROKEN);
 	strlist_add(&more, "renamed.ns.svc");
-	secret_judge(&other, &more, NOW, &f);
+	authority_judge(&other, &more, NOW, &f);
 	assert_int_equal(f.leaf, PLAN_BROKEN);
 	strlist_done(&more);
 }
 
 static void test_a_rotation(void **state)
 {
-	cleanup_secret_values struct secret s = fresh(), first = { .old = NULL };
+	cleanup_authority struct authority s = fresh(), first = { .old = NULL };
 	cleanup_bundle struct bundle b = BUNDLE_INIT, one = BUNDLE_INIT;
 	struct err e = ERR_INIT;
 	int64_t later = NOW + DAY;
@@ -210,15 +210,15 @@ static void test_a_rotation(void **state)
 
 	(void)state;
 	s.ask = PLAN_ASK_CA;
-	secret_copy(&first, &s);
-	assert_int_equal(secret_stage(&s, later, &lives, &e), 0);
+	authority_copy(&first, &s);
+	assert_int_equal(authority_stage(&s, later, &lives, &e), 0);
 	assert_int_equal(s.ask, PLAN_ASK_NOTHING);
 	assert_string_equal(s.ca.cert, first.ca.cert);
 	assert_string_equal(s.leaf.cert, first.leaf.cert);
-	secret_bundle(&s, later, &b);
+	authority_bundle(&s, later, &b);
 	assert_int_equal(b.n, 2);
 
-	assert_int_equal(secret_promote(&s, &names, later, &lives, &e), 0);
+	assert_int_equal(authority_promote(&s, &names, later, &lives, &e), 0);
 	f = judged(&s, later);
 	assert_int_equal(f.ca, PLAN_GOOD);
 	assert_int_equal(f.next, PLAN_NONE);
@@ -227,7 +227,7 @@ static void test_a_rotation(void **state)
 	assert_string_not_equal(s.ca.cert, first.ca.cert);
 	bundle_add(&one, first.ca.cert);
 	bundle_done(&b);
-	secret_bundle(&s, later, &b);
+	authority_bundle(&s, later, &b);
 	assert_int_equal(b.n, 2);
 	assert_true(bundle_covers(&b, &one));
 	/* kept until the last leaf that the old one signed has ended */
@@ -235,52 +235,52 @@ static void test_a_rotation(void **state)
 	assert_false(judged(&s, NOW + 7 * DAY - 1000).old_over);
 	assert_true(judged(&s, NOW + 7 * DAY).old_over);
 
-	cleanup_json struct json *o = secret_write(&s, NULL, "ns", "cert");
-	cleanup_secret_values struct secret back = { .old = NULL };
+	cleanup_json struct json *o = authority_write(&s, NULL, "ns", "cert");
+	cleanup_authority struct authority back = { .old = NULL };
 
 	assert_string_equal(json_str(json_path(o, "metadata", "annotations",
 					       "celld-operator.io/retire-old-ca-after", NULL)),
 			    "2026-12-06T10:00:00Z");
-	secret_read(o, &back);
+	authority_read(o, &back);
 	assert_true(back.old_until_ms == s.old_until_ms);
 	assert_string_equal(back.old, s.old);
 
-	secret_retire(&s);
+	authority_retire(&s);
 	assert_false(judged(&s, later).old);
 }
 
 /* Two rotations before the first old authority may go. */
 static void test_rotations_in_a_hurry(void **state)
 {
-	cleanup_secret_values struct secret s = fresh();
+	cleanup_authority struct authority s = fresh();
 	cleanup_bundle struct bundle b = BUNDLE_INIT;
 	struct err e = ERR_INIT;
 
 	(void)state;
 	for (int i = 1; i <= 2; i++) {
-		assert_int_equal(secret_stage(&s, NOW + i, &lives, &e), 0);
-		assert_int_equal(secret_promote(&s, &names, NOW + i, &lives, &e), 0);
+		assert_int_equal(authority_stage(&s, NOW + i, &lives, &e), 0);
+		assert_int_equal(authority_promote(&s, &names, NOW + i, &lives, &e), 0);
 	}
-	secret_bundle(&s, NOW, &b);
+	authority_bundle(&s, NOW, &b);
 	assert_int_equal(b.n, 3);
 }
 
 static void test_renewing(void **state)
 {
-	cleanup_secret_values struct secret s = fresh(), first = { .old = NULL };
+	cleanup_authority struct authority s = fresh(), first = { .old = NULL };
 	struct err e = ERR_INIT;
 
 	(void)state;
-	secret_copy(&first, &s);
+	authority_copy(&first, &s);
 	s.ask = PLAN_ASK_LEAF;
-	assert_int_equal(secret_renew(&s, &names, NOW + 5 * DAY, &lives, &e), 0);
+	assert_int_equal(authority_renew(&s, &names, NOW + 5 * DAY, &lives, &e), 0);
 	assert_string_equal(s.ca.cert, first.ca.cert);
 	assert_string_not_equal(s.leaf.cert, first.leaf.cert);
 	assert_int_equal(s.ask, PLAN_ASK_NOTHING);
 	assert_int_equal(judged(&s, NOW + 5 * DAY).leaf, PLAN_GOOD);
 	free(take(s.ca.key));
-	assert_int_equal(secret_renew(&s, &names, NOW, &lives, &e), -ERR_INVALID);
-	assert_int_equal(secret_promote(&s, &names, NOW, &lives, &e), -ERR_INVALID);
+	assert_int_equal(authority_renew(&s, &names, NOW, &lives, &e), -ERR_INVALID);
+	assert_int_equal(authority_promote(&s, &names, NOW, &lives, &e), -ERR_INVALID);
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-#include "certs/secret.h"
+#include "certs/authority.h"
 
 #include <openssl/crypto.h>
 #include <stdlib.h>
@@ -8,13 +8,13 @@
 #include "common/codec.h"
 #include "common/json.h"
 
-void secret_done(struct secret *s)
+void authority_done(struct authority *s)
 {
 	issue_pair_done(&s->ca);
 	issue_pair_done(&s->next);
 	issue_pair_done(&s->leaf);
 	free(s->old);
-	*s = (struct secret){ .old = NULL };
+	*s = (struct authority){ .old = NULL };
 }
 
 static char *dup_or_null(const char *s)
@@ -27,15 +27,15 @@ static struct issue_pair copy_pair(const struct issue_pair *p)
 	return (struct issue_pair){ dup_or_null(p->cert), dup_or_null(p->key) };
 }
 
-void secret_copy(struct secret *to, const struct secret *from)
+void authority_copy(struct authority *to, const struct authority *from)
 {
-	struct secret copy = *from;
+	struct authority copy = *from;
 
 	copy.ca = copy_pair(&from->ca);
 	copy.next = copy_pair(&from->next);
 	copy.leaf = copy_pair(&from->leaf);
 	copy.old = dup_or_null(from->old);
-	secret_done(to);
+	authority_done(to);
 	*to = copy;
 }
 
@@ -56,13 +56,13 @@ static enum plan_ask ask_of(const char *text)
 	return str_empty(text) ? PLAN_ASK_NOTHING : PLAN_ASK_LEAF;
 }
 
-void secret_read(const struct json *object, struct secret *ret)
+void authority_read(const struct json *object, struct authority *ret)
 {
 	const struct json *data = json_get(object, "data");
 	const struct json *notes = json_path(object, "metadata", "annotations", NULL);
 	const char *until = json_get_str(notes, SECRET_RETIRE);
 
-	secret_done(ret);
+	authority_done(ret);
 	ret->ca = (struct issue_pair){ value_of(data, "ca.crt"), value_of(data, "ca.key") };
 	ret->next =
 		(struct issue_pair){ value_of(data, "ca-next.crt"), value_of(data, "ca-next.key") };
@@ -101,8 +101,8 @@ static struct json *new_object(const char *ns, const char *name)
 	return o;
 }
 
-struct json *secret_write(const struct secret *s, const struct json *before, const char *ns,
-			  const char *name)
+struct json *authority_write(const struct authority *s, const struct json *before, const char *ns,
+			     const char *name)
 {
 	struct json *o = before ? json_dup(before) : new_object(ns, name);
 	struct json *meta = json_object_at(o, "metadata"), *data = json_object_at(o, "data");
@@ -152,7 +152,7 @@ static enum plan_pair judge_ca(const struct issue_pair *p, int64_t now_ms)
 	return (how == PLAN_GOOD || how == PLAN_DUE) && !issue_pair_fits(p) ? PLAN_KEYLESS : how;
 }
 
-static enum plan_pair judge_leaf(const struct secret *s, const struct strlist *names,
+static enum plan_pair judge_leaf(const struct authority *s, const struct strlist *names,
 				 int64_t now_ms)
 {
 	struct issue_facts f;
@@ -165,8 +165,8 @@ static enum plan_pair judge_leaf(const struct secret *s, const struct strlist *n
 	return by_time(&f, now_ms);
 }
 
-void secret_judge(const struct secret *s, const struct strlist *names, int64_t now_ms,
-		  struct plan_facts *to)
+void authority_judge(const struct authority *s, const struct strlist *names, int64_t now_ms,
+		     struct plan_facts *to)
 {
 	to->ca = judge_ca(&s->ca, now_ms);
 	to->next = judge_ca(&s->next, now_ms);
@@ -176,7 +176,7 @@ void secret_judge(const struct secret *s, const struct strlist *names, int64_t n
 	to->ask = s->ask;
 }
 
-void secret_bundle(const struct secret *s, int64_t now_ms, struct bundle *to)
+void authority_bundle(const struct authority *s, int64_t now_ms, struct bundle *to)
 {
 	bundle_add(to, s->ca.cert);
 	bundle_add(to, s->next.cert);
@@ -186,25 +186,25 @@ void secret_bundle(const struct secret *s, int64_t now_ms, struct bundle *to)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-int secret_replace(struct secret *s, const struct strlist *names, int64_t now_ms,
-		   const struct secret_lives *lives, struct err *e)
+int authority_replace(struct authority *s, const struct strlist *names, int64_t now_ms,
+		      const struct authority_lives *lives, struct err *e)
 {
-	struct secret fresh = { .old = NULL };
+	struct authority fresh = { .old = NULL };
 	int r = issue_ca(now_ms, lives->ca_ms, &fresh.ca, e);
 
 	if (!r)
 		r = issue_leaf(&fresh.ca, names, now_ms, lives->leaf_ms, &fresh.leaf, e);
 	if (r) {
-		secret_done(&fresh);
+		authority_done(&fresh);
 		return r;
 	}
-	secret_done(s);
+	authority_done(s);
 	*s = fresh;
 	return 0;
 }
 
-int secret_renew(struct secret *s, const struct strlist *names, int64_t now_ms,
-		 const struct secret_lives *lives, struct err *e)
+int authority_renew(struct authority *s, const struct strlist *names, int64_t now_ms,
+		    const struct authority_lives *lives, struct err *e)
 {
 	cleanup_issue_pair struct issue_pair leaf = { NULL, NULL };
 	int r = issue_leaf(&s->ca, names, now_ms, lives->leaf_ms, &leaf, e);
@@ -217,7 +217,8 @@ int secret_renew(struct secret *s, const struct strlist *names, int64_t now_ms,
 	return 0;
 }
 
-int secret_stage(struct secret *s, int64_t now_ms, const struct secret_lives *lives, struct err *e)
+int authority_stage(struct authority *s, int64_t now_ms, const struct authority_lives *lives,
+		    struct err *e)
 {
 	cleanup_issue_pair struct issue_pair next = { NULL, NULL };
 	int r = issue_ca(now_ms, lives->ca_ms, &next, e);
@@ -230,7 +231,7 @@ int secret_stage(struct secret *s, int64_t now_ms, const struct secret_lives *li
 }
 
 /* The authority that was in use joins the earlier ones; they stay as long as its last leaf. */
-static void keep_old(struct secret *s, int64_t now_ms)
+static void keep_old(struct authority *s, int64_t now_ms)
 {
 	cleanup_bundle struct bundle all = BUNDLE_INIT;
 	struct issue_facts leaf;
@@ -246,8 +247,8 @@ static void keep_old(struct secret *s, int64_t now_ms)
 		s->old_until_ms = leaf.end_ms;
 }
 
-int secret_promote(struct secret *s, const struct strlist *names, int64_t now_ms,
-		   const struct secret_lives *lives, struct err *e)
+int authority_promote(struct authority *s, const struct strlist *names, int64_t now_ms,
+		      const struct authority_lives *lives, struct err *e)
 {
 	cleanup_issue_pair struct issue_pair leaf = { NULL, NULL };
 	int r = issue_leaf(&s->next, names, now_ms, lives->leaf_ms, &leaf, e);
@@ -261,7 +262,7 @@ int secret_promote(struct secret *s, const struct strlist *names, int64_t now_ms
 	return 0;
 }
 
-void secret_retire(struct secret *s)
+void authority_retire(struct authority *s)
 {
 	free(take(s->old));
 	s->old_until_ms = 0;

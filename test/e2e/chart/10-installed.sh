@@ -1,0 +1,15 @@
+# The real chart, installed by Helm: the quick start works and what is wrong is refused, with the rights that the chart gives.
+check "helm install was ready within 30 s: $(< "/tmp/bed-$BED_NAME/chart/took")" \
+	[ "$(tr -dc 0-9 < "/tmp/bed-$BED_NAME/chart/took")" -lt 30000 ]
+check "the pods are restricted" kubectl label --dry-run=server --overwrite namespace $OPERATOR \
+	pod-security.kubernetes.io/enforce=restricted
+warned=$(kubectl label --dry-run=server --overwrite namespace $OPERATOR pod-security.kubernetes.io/enforce=restricted 2>&1)
+check "and none violates that profile" refuted contains "$warned" Warning
+kubectl create namespace tenant-acme > /dev/null
+ns=tenant-acme
+pointer s3://platform-cells/apps/chat sha-abc123
+check "the quick start is accepted" kubectl apply -f "$root/crd/samples/accepted/quickstart.yaml"
+check "the fleet is Ready" ready $ns chat 60
+check "a refusal is the webhook's" contains \
+	"$(kubectl -n $ns patch workerapp chat --type merge -p '{"spec":{"celld":{"image":"ghcr.io/denoland/celld:v0.4.1"}}}' 2>&1)" \
+	"admission webhook"
