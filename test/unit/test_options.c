@@ -7,19 +7,17 @@
 
 #include "controller/options.h"
 
-static int read_options(int argc, const char **argv, struct options *ret, struct err *e)
-{
-	return options_read(argc, (char **)(uintptr_t)argv, ret, e);
-}
+/* Arguments are never written to. */
+#define ARG(s) ((char *)(uintptr_t)(s))
 
 static void defaults(void **state)
 {
-	const char *argv[] = { "celld-controller", NULL };
+	char *argv[] = { ARG("celld-controller"), NULL };
 	struct options o = { .version = false };
 	struct err e = ERR_INIT;
 
 	(void)state;
-	assert_int_equal(read_options(1, argv, &o, &e), 0);
+	assert_int_equal(options_read(1, argv, &o, &e), 0);
 	assert_null(o.kubeconfig);
 	assert_null(o.compat_table);
 	assert_null(o.selector);
@@ -46,22 +44,22 @@ static void defaults(void **state)
 
 static void values(void **state)
 {
-	const char *argv[] = { "celld-controller",
-			       "--namespaces=a,b",
-			       "--watch-namespace",
-			       "c",
-			       "--workers=64",
-			       "--leader-elect=false",
-			       "--settle=500ms",
-			       "--recreate-hold=1m",
-			       "--log-level=debug",
-			       "-h",
-			       NULL };
+	char *argv[] = { ARG("celld-controller"),
+			 ARG("--namespaces=a,b"),
+			 ARG("--watch-namespace"),
+			 ARG("c"),
+			 ARG("--workers=64"),
+			 ARG("--leader-elect=false"),
+			 ARG("--settle=500ms"),
+			 ARG("--recreate-hold=1m"),
+			 ARG("--log-level=debug"),
+			 ARG("-h"),
+			 NULL };
 	struct options o = { .version = false };
 	struct err e = ERR_INIT;
 
 	(void)state;
-	assert_int_equal(read_options(array_len(argv) - 1, argv, &o, &e), 0);
+	assert_int_equal(options_read(array_len(argv) - 1, argv, &o, &e), 0);
 	assert_int_equal(o.namespaces.n, 3);
 	assert_string_equal(o.namespaces.v[2], "c");
 	assert_int_equal(o.workers, 64);
@@ -86,11 +84,11 @@ static void what_is_refused_is_named(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < array_len(bad); i++) {
-		const char *argv[] = { "celld-controller", bad[i][0], NULL };
+		char *argv[] = { ARG("celld-controller"), (char *)(uintptr_t)bad[i][0], NULL };
 		struct options o = { .version = false };
 		struct err e = ERR_INIT;
 
-		assert_int_equal(read_options(2, argv, &o, &e), -ERR_INVALID);
+		assert_int_equal(options_read(2, argv, &o, &e), -ERR_INVALID);
 		if (!strstr(e.message, bad[i][1]))
 			fail_msg("%s: %s", bad[i][0], e.message);
 		options_done(&o);
