@@ -49,7 +49,7 @@ struct keeper {
 	/* Of the thread. */
 	struct issue_facts served;   /* the leaf that is served; end_ms 0: none */
 	struct authority remembered; /* the Secret as it was when that leaf was taken from it */
-	struct json *shape;	     /* its labels, annotations and type, to make it anew; or NULL */
+	struct json *shape; /* its labels, annotations and type, to make it anew; or NULL */
 	int64_t absent_since, named_since; /* monotonic; 0: it is not */
 	char trouble[512];		   /* what was logged last; "": nothing is wrong */
 	/* For the metrics. */
@@ -233,7 +233,8 @@ static int patch_bundles(struct keeper *k, struct seen *s, bool keep_strangers, 
 		if (patch)
 			r = kube_patch(k->client, &hooks[i], NULL, k->o.configuration, NULL,
 				       KUBE_PATCH_JSON, patch, REQUEST_MS, NULL, e);
-		if (r == -ERR_INVALID && e->http_status == 422) /* a test of the patch did not hold */
+		if (r == -ERR_INVALID &&
+		    e->http_status == 422) /* a test of the patch did not hold */
 			e->code = ERR_CONFLICT;
 		if (r)
 			return err_wrap(e, "writing caBundle of %s %s", hooks[i].kind,
