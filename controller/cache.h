@@ -21,7 +21,7 @@ enum cache_kind {
 	CACHE_SERVICE_ACCOUNT,
 	CACHE_PDB,
 	CACHE_NETWORK_POLICY,
-	CACHE_STORE, /* CelldObjectStores: all of them */
+	CACHE_STORE,	/* CelldObjectStores: all of them */
 	CACHE_OPTIONAL, /* from here on: watched while the API server has them (discovery.h) */
 	CACHE_HTTPROUTE = CACHE_OPTIONAL,
 	CACHE_INGRESS,
