@@ -9,12 +9,16 @@
 #include "common/kube/event.h"
 #include "common/log.h"
 #include "common/map.h"
+#include "controller/claims.h"
+#include "controller/detail.h"
 #include "controller/slots.h"
 #include "controller/stores.h"
 #include "controller/turn.h"
 
 /* A sweep that is older than this is made anew before a gate is asked. */
 enum { SWEEP_AGAIN_MS = 2000 };
+/* Claims are not watched: whether a foreign one has gone is looked at again after. */
+enum { CLAIMS_AGAIN_MS = 30000 };
 
 struct reconciler {
 	struct reconcile_opts o;
@@ -22,12 +26,21 @@ struct reconciler {
 	struct map *memories;
 };
 
+static void free_memory(void *p)
+{
+	struct fleet_memory *m = p;
+
+	json_free(m->reborn);
+	json_free(m->fields);
+	free(m);
+}
+
 struct reconciler *reconcile_new(const struct reconcile_opts *o)
 {
 	struct reconciler *r = xcalloc(1, sizeof(*r));
 
 	r->o = *o;
-	r->memories = map_new(free);
+	r->memories = map_new(free_memory);
 	(void)pthread_mutex_init(&r->lock, NULL);
 	return r;
 }
@@ -86,6 +99,22 @@ static bool begin(struct reconciler *r, const char *key, struct turn *t)
 	return true;
 }
 
+/* A write that makes pods must not give them somebody else's claims; then nothing is written, and asked again later. */
+static int check_claims(struct turn *t, struct err *e)
+{
+	const struct rollout_decision *d = &t->decision;
+	bool makes_pods = !t->facts.exists || d->replicas > t->facts.replicas;
+	bool foreign = false;
+	int r = makes_pods ? claims_check(t, &foreign, e) : 0;
+
+	if (r || !foreign)
+		return r;
+	t->obs->refused = true;
+	rollout_decide(t->obs, &t->decision);
+	queue_add_after(t->o->queue, t->key, CLAIMS_AGAIN_MS);
+	return 0;
+}
+
 /* The first write of a roll needs a slot, which is given back at rest. */
 static void ask_for_slot(struct turn *t)
 {
@@ -123,6 +152,9 @@ static int act(struct turn *t, bool *ret_wrote, struct err *e)
 	ask_for_slot(t);
 	if (t->decision.write == ROLLOUT_WRITE_NONE)
 		return 0;
+	r = check_claims(t, e);
+	if (r || t->decision.write == ROLLOUT_WRITE_NONE)
+		return r;
 	r = workload_write(t, e);
 	*ret_wrote = !r;
 	return r;
@@ -191,6 +223,7 @@ static struct json *make_status(struct turn *t)
 		.tells_deployment = turn_serves_version(t),
 		.more = more,
 		.url = t->around.url,
+		.refused_text = t->refused_text,
 	};
 	char now[CLOCK_TEXT];
 
@@ -206,6 +239,27 @@ static struct json *make_status(struct turn *t)
 	clock_text(clock_wall_ms(), now);
 	in.now = now;
 	return status_build(&in);
+}
+
+/* A status that says that a member needs hands is an Event too. */
+static void tell_stuck(struct turn *t, const struct json *status)
+{
+	struct event_about about = { .api_version = WORKERAPP_API,
+				     .kind = "WorkerApp",
+				     .namespace = t->app->namespace,
+				     .name = t->app->name,
+				     .uid = t->app->uid,
+				     .resource_version = t->app->resource_version };
+
+	for (const struct json *c = json_first(json_get(status, "conditions")); c;
+	     c = json_next(c)) {
+		const char *reason = json_get_str(c, "reason");
+
+		if (reason && str_eq(json_get_str(c, "type"), "Progressing") &&
+		    (str_eq(reason, "MemberStuck") || str_eq(reason, "FailedCreate")))
+			event_emit(t->o->events, &about, true, reason, "Wait",
+				   json_get_str(c, "message"));
+	}
 }
 
 static int write_status(struct turn *t, struct err *e)
@@ -235,6 +289,7 @@ static int write_status(struct turn *t, struct err *e)
 	if (r)
 		return err_wrap(e, "writing the status");
 	(void)cache_put(t->o->cache, CACHE_APP, answer);
+	tell_stuck(t, json_get(body, "status"));
 	return 0;
 }
 
@@ -254,7 +309,7 @@ static void tell_refusal(struct turn *t)
 
 static int work(struct turn *t, struct err *e)
 {
-	bool wrote = false;
+	bool wrote = false, busy = false;
 	int r;
 
 	turn_read_cached(t);
@@ -270,8 +325,10 @@ static int work(struct turn *t, struct err *e)
 	}
 	r = around_apply(t, e);
 	if (!r)
+		r = claims_grow(t, &busy, e);
+	if (!r && !busy)
 		r = act(t, &wrote, e);
-	if (r)
+	if (r || busy)
 		return r;
 	if (wrote) {
 		queue_add(t->o->queue, t->key); /* the status of what has become of it */
@@ -283,6 +340,7 @@ static int work(struct turn *t, struct err *e)
 		queue_add_after(t->o->queue, t->key, t->decision.requeue);
 	if (ask_for_sweep(t))
 		return 0;
+	detail_find(t, &t->refused_text);
 	r = write_status(t, e);
 	if (!r)
 		tell_refusal(t);

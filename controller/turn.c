@@ -7,6 +7,7 @@
 #include "common/celld/image.h"
 #include "common/clock.h"
 #include "common/kube/client.h"
+#include "common/limits.h"
 #include "controller/adopt.h"
 
 enum { FRESH_MS = 15000 };
@@ -95,11 +96,22 @@ static int wanted(const struct workerapp *app)
 	return app->autoscaling.enabled ? -1 : (int)app->replicas;
 }
 
-static int first_size(const struct workerapp *app)
+/*
+ * The size to start with. Where somebody has deleted the StatefulSet and pods are left, no smaller than it was: those beyond
+ * its size would all end at once.
+ */
+static int first_size(const struct turn *t)
 {
-	if (app->autoscaling.enabled && app->autoscaling.min > app->replicas)
-		return (int)app->autoscaling.min;
-	return (int)app->replicas;
+	const struct workerapp *app = t->app;
+	int64_t size = app->replicas;
+
+	if (app->autoscaling.enabled && app->autoscaling.min > size)
+		size = app->autoscaling.min;
+	for (size_t i = 0; !t->facts.exists && i < t->n_pods; i++) {
+		if (t->pods[i].ordinal >= size && t->pods[i].ordinal < LIMIT_REPLICAS)
+			size = t->pods[i].ordinal + 1;
+	}
+	return (int)size;
 }
 
 static void judge(struct turn *t, bool due)
@@ -112,7 +124,8 @@ static void judge(struct turn *t, bool due)
 		.sts = &t->facts,
 		.pods = t->pods,
 		.n_pods = t->n_pods,
-		.template_due = due,
+		/* pods that lost their StatefulSet get one with this template */
+		.template_due = due || (!t->facts.exists && t->n_pods),
 		.version_known = t->version_known,
 		.version = t->input.version,
 	};
@@ -146,7 +159,7 @@ static void observe(struct turn *t, bool due)
 	o->stop_all = t->verdict.stop_all;
 	o->autoscaler = t->around.scaling.active;
 	o->want = wanted(t->app);
-	o->start = first_size(t->app);
+	o->start = first_size(t);
 	o->settle = t->o->settle_ms;
 	o->hold = t->o->hold_ms;
 	o->recheck = t->o->recheck_ms;
@@ -201,6 +214,7 @@ void turn_done(struct turn *t)
 	around_view_done(&t->around);
 	free(t->name);
 	free(t->app_version);
+	free(t->refused_text);
 	free(t->obs);
 	bucket_view_done(&t->bucket);
 	faults_done(&t->faults);

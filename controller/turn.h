@@ -34,7 +34,8 @@ struct turn {
 	struct rollout_obs *obs;
 	struct rollout_decision decision;
 	struct around_view around;
-	bool foreign; /* an object of ours by name belongs to somebody else */
+	char *refused_text; /* why no pod is made; NULL: not known */
+	bool foreign;	    /* an object of ours by name belongs to somebody else */
 };
 
 /* Reads StatefulSet and pods: from the cache, or from the API server. */

@@ -74,7 +74,7 @@ static void names_and_ordinals(void **state)
 	cleanup_json struct json *none = app_fixture_json("{'metadata':{}}");
 	cleanup_json struct json *longest =
 		app_fixture_json("{'metadata':{'name':'a23456789-123456789-123456789-123456789-"
-				 "123456789-12345-0123'}}");
+				 "123456789-123456789-0123'}}");
 	struct fleet_pod p;
 
 	(void)state;
@@ -167,7 +167,8 @@ static void where_a_pod_stands(void **state)
 	assert_int_equal(p.fault, ROLLOUT_FAULT_NODE_LOST);
 	/* evicted, and its node does not end it */
 	p = pod("{'metadata':{'name':'kv-celld-0','deletionTimestamp':'t'},'status':{'conditions':"
-		"[{'type':'DisruptionTarget','status':'True','message':'taint'}]}}");
+		"[{'type':'DisruptionTarget','status':'True','reason':'DeletionByTaintManager',"
+		"'message':'taint'}]}}");
 	assert_true(p.terminating);
 	assert_int_equal(p.fault, ROLLOUT_FAULT_NODE_LOST);
 	assert_string_equal(p.fault_text, "taint");
