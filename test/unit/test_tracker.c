@@ -41,6 +41,7 @@ struct fixture {
 	struct secrets *secrets;
 	struct tracker *tracker;
 	struct policy policy;
+	int64_t pause_ms;
 };
 
 static void begin(struct fixture *f, const struct script_step *api, size_t n_api,
@@ -52,7 +53,8 @@ static void begin(struct fixture *f, const struct script_step *api, size_t n_api
 	struct tracker_opts tracker;
 
 	*f = (struct fixture){ .api = script_start(api, n_api, NULL),
-			       .s3 = script_start(s3, n_s3, NULL) };
+			       .s3 = script_start(s3, n_s3, NULL),
+			       .pause_ms = f->pause_ms ? f->pause_ms : 50 };
 	f->cancel = http_cancel_new();
 	f->config = kube_config_plain(script_url(f->api), "T");
 	client = (struct kube_client_opts){ .config = f->config, .cancel = f->cancel };
@@ -68,7 +70,7 @@ static void begin(struct fixture *f, const struct script_step *api, size_t n_api
 					 .cancel = f->cancel,
 					 .policy = &f->policy,
 					 .interval_ms = 100,
-					 .pause_ms = 50,
+					 .pause_ms = f->pause_ms,
 					 .active = yes };
 	f->tracker = tracker_start(&tracker);
 }
@@ -137,7 +139,7 @@ static void test_follows(void **state)
 		{ .headers = "ETag: \"4\"\r\n", .body = POINTER("v2") },
 		{ .status = 304, .again = true },
 	};
-	struct fixture f;
+	struct fixture f = { .api = NULL };
 
 	(void)state;
 	begin(&f, &secret_step, 1, s3, array_len(s3));
@@ -167,7 +169,7 @@ static void test_republished(void **state)
 		{ .headers = "ETag: \"2\"\r\n", .body = POINTER("v1") },
 		{ .status = 304, .again = true },
 	};
-	struct fixture f;
+	struct fixture f = { .api = NULL };
 
 	(void)state;
 	begin(&f, &secret_step, 1, s3, array_len(s3));
@@ -192,7 +194,7 @@ static void test_failures_hold(void **state)
 		{ .status = 403, .body = "<Error><Code>AccessDenied</Code></Error>" },
 		{ .body = POINTER("v3"), .again = true },
 	};
-	struct fixture f;
+	struct fixture f = { .api = NULL };
 
 	(void)state;
 	begin(&f, &secret_step, 1, s3, array_len(s3));
@@ -212,7 +214,7 @@ static void test_failures_hold(void **state)
 static void test_local_is_refused(void **state)
 {
 	static const struct script_step s3 = { .body = POINTER("v1"), .again = true };
-	struct fixture f;
+	struct fixture f = { .api = NULL };
 	char *url;
 
 	(void)state;
@@ -240,7 +242,7 @@ static void test_secret_that_changes(void **state)
 		{ .want = GET_SECRET, .status = 500, .body = "{}", .again = true },
 	};
 	static const struct script_step s3 = { .body = POINTER("v1"), .again = true };
-	struct fixture f;
+	struct fixture f = { .api = NULL };
 	char hex[DIGEST_HEX];
 	struct strlist none = STRLIST_INIT;
 
@@ -268,7 +270,7 @@ static void test_secret_that_is_not_there(void **state)
 						.body = "{\"reason\":\"NotFound\"}",
 						.again = true };
 	static const struct script_step s3 = { .body = POINTER("v1"), .again = true };
-	struct fixture f;
+	struct fixture f = { .api = NULL };
 
 	(void)state;
 	begin(&f, &api, 1, &s3, 1);
@@ -279,6 +281,49 @@ static void test_secret_that_is_not_there(void **state)
 	end(&f);
 }
 
+/* Fifty apps at an endpoint that asks for a pause: those that were under way have asked, the others are told without asking. */
+static void test_sick_endpoint(void **state)
+{
+	static const struct script_step s3 = { .status = 503, .again = true };
+	struct fixture f = { .pause_ms = 600000 };
+	struct track_facts facts;
+	struct strlist names = STRLIST_INIT;
+	size_t told = 0;
+
+	(void)state;
+	begin(&f, &secret_step, 1, &s3, 1);
+	strlist_add(&names, "keys");
+	for (int i = 0; i < 50; i++) {
+		const struct store_place place = { .scheme = SCHEME_S3,
+						   .endpoint = script_url(f.s3),
+						   .container = "cells",
+						   .allow_http = true };
+		char app[32];
+
+		(void)snprintf(app, sizeof(app), "shop/app-%d", i);
+		secrets_want(f.secrets, app, "shop", &names);
+		tracker_want(f.tracker, app, &place, "shop", "keys", true);
+	}
+	while (told < 50) {
+		char *key = queue_get(f.queue);
+
+		queue_done(f.queue, key, false);
+		free(key);
+		told = 0;
+		for (int i = 0; i < 50; i++) {
+			char app[32];
+
+			(void)snprintf(app, sizeof(app), "shop/app-%d", i);
+			tracker_facts(f.tracker, app, &facts);
+			told += facts.state == TRACK_FAILED;
+		}
+	}
+	assert_string_equal(facts.why, "the store asks for a pause: status 503");
+	assert_in_range(script_count(f.s3), 1, 16);
+	strlist_done(&names);
+	end(&f);
+}
+
 /* Of a credential the line break at its end is dropped; of a digest nothing is. */
 static void test_credentials(void **state)
 {
@@ -286,7 +331,7 @@ static void test_credentials(void **state)
 	struct store_keys keys = { { NULL, 0 }, { NULL, 0 }, { NULL, 0 },
 				   { NULL, 0 }, { NULL, 0 }, { NULL, 0 } };
 	char hex[DIGEST_HEX];
-	struct fixture f;
+	struct fixture f = { .api = NULL };
 
 	(void)state;
 	begin(&f, &secret_step, 1, &s3, 1);
@@ -307,9 +352,14 @@ static void test_credentials(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_follows),	      cmocka_unit_test(test_republished),
-		cmocka_unit_test(test_failures_hold), cmocka_unit_test(test_local_is_refused),
-		cmocka_unit_test(test_rotation),      cmocka_unit_test(test_credentials),
+		cmocka_unit_test(test_follows),
+		cmocka_unit_test(test_republished),
+		cmocka_unit_test(test_failures_hold),
+		cmocka_unit_test(test_local_is_refused),
+		cmocka_unit_test(test_secret_that_changes),
+		cmocka_unit_test(test_secret_that_is_not_there),
+		cmocka_unit_test(test_sick_endpoint),
+		cmocka_unit_test(test_credentials),
 	};
 	struct err e = ERR_INIT;
 
