@@ -21,7 +21,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # Flags of other tools that the pages name.
 OTHERS = set("--all --api-group --args --as --for --nodes --previous --raw --replicas --show-managed-fields --tail --timeout --type".split())
 # Reasons of conditions at their best: nothing to do.
-GOOD = set("Ready Validated Observed RouteObserved IngressReconciled VirtualServiceReconciled PolicyReconciled "
+GOOD = set("Configured InSync Tracking Ready Validated Observed RouteObserved IngressReconciled VirtualServiceReconciled PolicyReconciled "
            "ScaledObjectReconciled".split())
 passed, failures = 0, []
 

@@ -7,9 +7,12 @@
 
 #include "controller/options.h"
 
+/* Arguments are never written to. */
+#define ARG(s) ((char *)(uintptr_t)(s))
+
 static void defaults(void **state)
 {
-	char *argv[] = { "celld-controller", NULL };
+	char *argv[] = { ARG("celld-controller"), NULL };
 	struct options o = { .version = false };
 	struct err e = ERR_INIT;
 
@@ -41,16 +44,16 @@ static void defaults(void **state)
 
 static void values(void **state)
 {
-	char *argv[] = { "celld-controller",
-			 "--namespaces=a,b",
-			 "--watch-namespace",
-			 "c",
-			 "--workers=64",
-			 "--leader-elect=false",
-			 "--settle=500ms",
-			 "--recreate-hold=1m",
-			 "--log-level=debug",
-			 "-h",
+	char *argv[] = { ARG("celld-controller"),
+			 ARG("--namespaces=a,b"),
+			 ARG("--watch-namespace"),
+			 ARG("c"),
+			 ARG("--workers=64"),
+			 ARG("--leader-elect=false"),
+			 ARG("--settle=500ms"),
+			 ARG("--recreate-hold=1m"),
+			 ARG("--log-level=debug"),
+			 ARG("-h"),
 			 NULL };
 	struct options o = { .version = false };
 	struct err e = ERR_INIT;
@@ -81,7 +84,7 @@ static void what_is_refused_is_named(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < array_len(bad); i++) {
-		char *argv[] = { "celld-controller", (char *)(uintptr_t)bad[i][0], NULL };
+		char *argv[] = { ARG("celld-controller"), (char *)(uintptr_t)bad[i][0], NULL };
 		struct options o = { .version = false };
 		struct err e = ERR_INIT;
 

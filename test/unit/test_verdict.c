@@ -5,6 +5,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "common/celld/table_load.h"
 #include "controller/verdict.h"
 #include "test/lib/rules_table.h"
 
