@@ -86,7 +86,7 @@ static const struct fleet_pod *pod_of(const struct status_input *in, int ordinal
 static void puts_line(struct buf *to, const char *s)
 {
 	for (; *s; s++)
-		buf_putc(to, (unsigned char)*s < ' ' ? ' ' : *s);
+		buf_putc(to, *s == '\n' || *s == '\r' || *s == '\t' ? (char)' ' : *s);
 }
 
 static void fault_words(const struct status_input *in, int ordinal, enum rollout_fault fault,
