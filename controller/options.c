@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/flags.h"
+#include "common/policy_load.h"
 
 enum { MINUTE = 60000, HOUR = 3600000 };
 
@@ -42,6 +43,18 @@ static size_t rows(struct options *o, struct flag to[MOST_ROWS])
 		  "port" },
 		{ "state-poll-interval", 0, FLAG_DURATION, &o->state_poll_ms, "15s", 100, HOUR,
 		  NULL, NULL, "pause between sweeps of all pods' /state" },
+		{ "deploy-poll-interval", 0, FLAG_DURATION, &o->deploy_poll_ms, "60s", 100, HOUR,
+		  NULL, NULL, "pause between two reads of a bucket's deploy pointer" },
+		{ "secret-poll-interval", 0, FLAG_DURATION, &o->secret_poll_ms, "60s", 100, HOUR,
+		  NULL, NULL, "pause between two reads of a Secret" },
+		{ "max-concurrent-rollouts", 0, FLAG_INT, &o->max_rollouts, "0", 0, 100000, NULL,
+		  NULL, "fleets that roll or are recreated at the same time; 0: no limit" },
+		{ "gs-endpoint", 0, FLAG_STRING, &o->gs_endpoint, NULL, 0, 0, NULL, "URL",
+		  "where deploy pointers of gs:// buckets are read, instead of Google's own "
+		  "place" },
+		{ "az-endpoint", 0, FLAG_STRING, &o->az_endpoint, NULL, 0, 0, NULL, "URL",
+		  "where deploy pointers of az:// buckets are read, instead of "
+		  "https://{account}.blob.core.windows.net" },
 		{ "settle", 0, FLAG_DURATION, &o->settle_ms, "10s", 0, HOUR, NULL, NULL,
 		  "how long a fleet must have been unchanged before the next pod is released" },
 		{ "recreate-hold", 0, FLAG_DURATION, &o->hold_ms, "10s", 0, HOUR, NULL, NULL,
@@ -71,11 +84,13 @@ static size_t rows(struct options *o, struct flag to[MOST_ROWS])
 		  "print this text and exit" },
 	};
 
-	_Static_assert(array_len(own) + DESIRED_FLAGS <= MOST_ROWS, "room for every row");
+	_Static_assert(array_len(own) + DESIRED_FLAGS + POLICY_KINDS <= MOST_ROWS,
+		       "room for every row");
 
 	memcpy(to, own, sizeof(own));
 	desired_flags_rows(&o->around, to + array_len(own));
-	return array_len(own) + DESIRED_FLAGS;
+	policy_flags(o->allowed, to + array_len(own) + DESIRED_FLAGS);
+	return array_len(own) + DESIRED_FLAGS + POLICY_KINDS;
 }
 
 int options_read(int argc, char **argv, struct options *ret, struct err *e)
@@ -105,5 +120,7 @@ void options_help(void)
 void options_done(struct options *o)
 {
 	strlist_done(&o->namespaces);
+	for (size_t i = 0; i < POLICY_KINDS; i++)
+		strlist_done(&o->allowed[i]);
 	desired_flags_done(&o->around);
 }

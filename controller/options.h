@@ -6,6 +6,7 @@
 
 #include "common/base.h"
 #include "common/err.h"
+#include "common/policy.h"
 #include "common/strlist.h"
 #include "controller/desired_flags.h"
 
@@ -18,6 +19,9 @@ struct options {
 	int64_t lease_ms, renew_ms, retry_ms;
 	const char *operator_namespace;
 	int64_t state_poll_ms;
+	int64_t deploy_poll_ms, secret_poll_ms, max_rollouts;
+	const char *gs_endpoint, *az_endpoint;
+	struct strlist allowed[POLICY_KINDS];
 	int64_t settle_ms, hold_ms, recheck_ms;
 	struct desired_flags around;
 	int64_t discovery_ms;

@@ -11,6 +11,8 @@
 #include "common/map.h"
 #include "controller/claims.h"
 #include "controller/detail.h"
+#include "controller/slots.h"
+#include "controller/stores.h"
 #include "controller/turn.h"
 
 /* A sweep that is older than this is made anew before a gate is asked. */
@@ -71,6 +73,8 @@ static void forget(struct reconciler *r, const char *key)
 	(void)pthread_mutex_lock(&r->lock);
 	map_del(r->memories, key);
 	(void)pthread_mutex_unlock(&r->lock);
+	slots_give(r->o.slots, key);
+	bucket_forget(&r->o, key);
 }
 
 /* False: there is no such app (any more). */
@@ -111,18 +115,41 @@ static int check_claims(struct turn *t, struct err *e)
 	return 0;
 }
 
+/* The first write of a roll needs a slot, which is given back at rest. */
+static void ask_for_slot(struct turn *t)
+{
+	struct rollout_decision *d = &t->decision;
+
+	if ((d->write != ROLLOUT_WRITE_FREEZE && d->write != ROLLOUT_WRITE_STOP) ||
+	    slots_take(t->o->slots, t->key))
+		return;
+	d->write = ROLLOUT_WRITE_NONE;
+	d->reason = ROLLOUT_SLOT;
+	d->ordinal = -1;
+	d->requeue = t->o->recheck_ms;
+}
+
+static void give_slot(struct turn *t)
+{
+	if (t->facts.partition == ROLLOUT_REST && t->facts.remembered < 0 &&
+	    t->decision.phase != ROLLOUT_RECREATING)
+		slots_give(t->o->slots, t->key);
+}
+
 /* What is due by the cache is decided again on what the API server has now; then it is written. */
 static int act(struct turn *t, bool *ret_wrote, struct err *e)
 {
 	int r;
 
 	*ret_wrote = false;
+	ask_for_slot(t);
 	if (t->decision.write == ROLLOUT_WRITE_NONE)
 		return 0;
 	r = turn_read_live(t, e);
 	if (r)
 		return r;
 	turn_decide(t);
+	ask_for_slot(t);
 	if (t->decision.write == ROLLOUT_WRITE_NONE)
 		return 0;
 	r = check_claims(t, e);
@@ -178,14 +205,9 @@ static bool ask_for_sweep(struct turn *t)
 	return false;
 }
 
-static bool serves_own_version(const struct turn *t)
-{
-	return t->version_known && celld_facts_of(t->o->table, t->input.version)->state_deployment;
-}
-
 static struct json *make_status(struct turn *t)
 {
-	struct status_condition more[4];
+	struct status_condition more[8];
 	struct status_input in = {
 		.app = t->app,
 		.obs = t->obs,
@@ -198,7 +220,7 @@ static struct json *make_status(struct turn *t)
 		.spec_valid = t->verdict.spec_valid,
 		.spec_message = t->verdict.spec_message,
 		.expected = t->expected,
-		.tells_deployment = serves_own_version(t),
+		.tells_deployment = turn_serves_version(t),
 		.more = more,
 		.url = t->around.url,
 		.refused_text = t->refused_text,
@@ -212,6 +234,7 @@ static struct json *make_status(struct turn *t)
 						   .reason = "Paused",
 						   .message =
 							   "nothing is written to the workload" };
+	in.n_more += bucket_conditions(t, more + in.n_more);
 	in.n_more += around_conditions(t, more + in.n_more);
 	clock_text(clock_wall_ms(), now);
 	in.now = now;
@@ -291,7 +314,7 @@ static int work(struct turn *t, struct err *e)
 
 	turn_read_cached(t);
 	turn_decide(t);
-	if (!t->verdict.refusal.reason && !t->obs->no_workload) {
+	if (!t->verdict.refusal.reason && !t->obs->no_workload && !t->bucket.store_missing) {
 		r = children_apply(t, e);
 		if (r)
 			return r;
@@ -311,6 +334,8 @@ static int work(struct turn *t, struct err *e)
 		queue_add(t->o->queue, t->key); /* the status of what has become of it */
 		return 0;
 	}
+	give_slot(t);
+	bucket_tell(t);
 	if (t->decision.requeue > 0)
 		queue_add_after(t->o->queue, t->key, t->decision.requeue);
 	if (ask_for_sweep(t))
@@ -328,6 +353,8 @@ bool reconcile(struct reconciler *r, const char *key)
 	struct err e = ERR_INIT;
 	int result = 0;
 
+	if (stores_is_key(key))
+		return stores_reconcile(r->o.stores, key);
 	if (!begin(r, key, &t)) {
 		faults_done(&t.faults);
 		forget(r, key);

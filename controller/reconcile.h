@@ -10,6 +10,11 @@
 #include "controller/sweep.h"
 
 struct kube_client;
+struct policy;
+struct secrets;
+struct slots;
+struct stores;
+struct tracker;
 struct event_recorder;
 struct around;
 
@@ -23,6 +28,11 @@ struct reconcile_opts {
 	struct event_recorder *events;
 	struct around *around;
 	const struct celld_table *table;
+	const struct policy *policy;
+	struct secrets *secrets;
+	struct tracker *tracker;
+	struct stores *stores;
+	struct slots *slots;
 	const char *operator_namespace;
 	bool ipv6; /* pods of this cluster have IPv6 addresses */
 	int64_t settle_ms, hold_ms, recheck_ms;

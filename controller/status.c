@@ -218,6 +218,10 @@ char *status_waiting_on(const struct status_input *in)
 		others_text(in, name, &b);
 	if (d->reason == ROLLOUT_UNREACHABLE && pod_of(in, d->ordinal, &i) && in->states[i].why[0])
 		buf_printf(&b, ": %s", in->states[i].why);
+	if (d->reason == ROLLOUT_ADOPTING && pod_of(in, d->ordinal, &i) && in->expected)
+		buf_printf(&b, ": %s, not %s",
+			   in->states[i].has_deployment ? in->states[i].deployment : "none",
+			   in->expected);
 	return buf_ok(&b) ? buf_take(&b) : xstrdup("");
 }
 

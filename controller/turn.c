@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "common/kube/client.h"
 #include "common/limits.h"
+#include "controller/adopt.h"
 
 enum { FRESH_MS = 15000 };
 
@@ -72,20 +73,22 @@ static void choose_version(struct turn *t)
 	const char *recorded =
 		json_str(json_path(t->sts, "metadata", "annotations", ANNOTATION_EXPECTED, NULL));
 
-	/* Without having read the bucket, `auto` means what the live fleet runs. */
-	t->expected = t->app->app_version_auto ? live : t->app->app_version;
 	t->version_known =
 		image_celld_version(t->app->image, t->app->celld_version, &t->input.version, NULL);
+	t->input.app = t->app;
+	t->input.table = t->o->table;
+	t->input.operator_namespace = t->o->operator_namespace;
+	t->input.ipv6 = t->o->ipv6;
+	bucket_look(t);
+	t->expected = t->app->app_version;
+	if (t->app->app_version_auto)
+		t->expected = t->bucket.version[0] ? t->bucket.version : NULL;
 	free(take(t->app_version));
 	if (!t->expected)
 		return;
 	t->app_version = xstrdup(desired_app_version(t->app->policy, t->expected, recorded, live));
-	t->input.app = t->app;
-	t->input.table = t->o->table;
 	t->input.app_version = t->app_version;
 	t->input.expected = t->expected;
-	t->input.operator_namespace = t->o->operator_namespace;
-	t->input.ipv6 = t->o->ipv6;
 }
 
 static int wanted(const struct workerapp *app)
@@ -117,6 +120,7 @@ static void judge(struct turn *t, bool due)
 		.app = t->app,
 		.parse_faults = &t->faults,
 		.table = t->o->table,
+		.policy = t->o->policy,
 		.sts = &t->facts,
 		.pods = t->pods,
 		.n_pods = t->n_pods,
@@ -161,6 +165,25 @@ static void observe(struct turn *t, bool due)
 	o->recheck = t->o->recheck_ms;
 }
 
+bool turn_serves_version(const struct turn *t)
+{
+	return t->version_known && celld_facts_of(t->o->table, t->input.version)->state_deployment;
+}
+
+/* InPlace ends when every pod serves the version; not when the bucket names another one, which no pod will ever serve. */
+static void judge_adoption(struct turn *t)
+{
+	const struct adopt_input in = {
+		.pods = t->pods, .states = t->states, .n_pods = t->n_pods, .expected = t->expected
+	};
+	const char *named = t->bucket.pointer;
+
+	if (t->app->policy != POLICY_IN_PLACE || !t->expected || !turn_serves_version(t))
+		return;
+	if (!named[0] || str_eq(named, t->expected))
+		adopt_judge(&in, &t->decision);
+}
+
 void turn_decide(struct turn *t)
 {
 	bool due;
@@ -169,6 +192,7 @@ void turn_decide(struct turn *t)
 	around_observe(t);
 	due = workload_due(t);
 	judge(t, due);
+	bucket_judge(t, due);
 	if (t->sts && !children_is_ours(t, t->sts)) {
 		t->foreign = true;
 		t->verdict.refusal.reason = "ForeignObject";
@@ -180,6 +204,8 @@ void turn_decide(struct turn *t)
 	}
 	observe(t, due);
 	rollout_decide(t->obs, &t->decision);
+	bucket_hold(t);
+	judge_adoption(t);
 }
 
 void turn_done(struct turn *t)
@@ -190,6 +216,7 @@ void turn_done(struct turn *t)
 	free(t->app_version);
 	free(t->refused_text);
 	free(t->obs);
+	bucket_view_done(&t->bucket);
 	faults_done(&t->faults);
 	workerapp_free(t->app);
 }

@@ -11,7 +11,7 @@
 
 /* ---- metrics --------------------------------------------------------------------------------- */
 
-enum metric_row { REQUESTS, SECONDS, EXPIRY, RELOADS, SETTINGS, CONNECTIONS, ROWS };
+enum metric_row { REQUESTS, SECONDS, EXPIRY, RELOADS, SETTINGS, CURRENT, CONNECTIONS, ROWS };
 
 static const struct metric rows[ROWS] = {
 	[REQUESTS] = { .name = "celld_webhook_requests_total",
@@ -38,6 +38,11 @@ static const struct metric rows[ROWS] = {
 		       .help = "Changes of compatibility table, policy and defaults by result "
 			       "(loaded, refused: the last good one stays)",
 		       .labels = { "file", "result" } },
+	[CURRENT] = { .name = "celld_webhook_cluster_known",
+		      .kind = METRIC_GAUGE,
+		      .help = "1 while the other apps of the cluster are known; 0: rules between "
+			      "apps "
+			      "only warn" },
 	[CONNECTIONS] = { .name = "celld_webhook_connections",
 			  .kind = METRIC_GAUGE,
 			  .help = "Connections that are open" },
@@ -76,6 +81,7 @@ struct admission_path {
 
 struct endpoints {
 	struct settings *settings;
+	struct world *world;
 	js_ctx scan; /* of the admission server's thread */
 	struct metrics *metrics;
 	struct admission_path path[array_len(admission_paths)];
@@ -111,7 +117,8 @@ static void serve_review(void *ctx, const struct httpd_request *req, struct http
 	double begun = seconds_now();
 	const struct settings_view *v = settings_get(p->settings);
 	const struct review_facts facts = { .rules = { .table = v->table, .policy = v->policy },
-					    .defaults = v->defaults };
+					    .defaults = v->defaults,
+					    .world = world_view(p->world) };
 	struct review_result r =
 		review_answer(a->endpoint, &p->scan, req->body, req->len, &facts, &answer->body);
 
@@ -163,6 +170,8 @@ static void serve_metrics(void *ctx, const struct httpd_request *req, struct htt
 		metrics_set(p->metrics, EXPIRY, (double)httpd_certificate_expiry(server), NULL);
 		metrics_set(p->metrics, CONNECTIONS, (double)httpd_connections(server), NULL);
 	}
+	if (p->world)
+		metrics_set(p->metrics, CURRENT, world_is_current(p->world), NULL);
 	answer->content_type = METRICS_CONTENT_TYPE;
 	metrics_text(p->metrics, &answer->body);
 }
@@ -229,8 +238,9 @@ const struct endpoint_routes *endpoints_metrics(const struct endpoints *p)
 	return &p->metrics_routes;
 }
 
-void endpoints_judge_by(struct endpoints *p, struct settings *settings)
+void endpoints_judge_by(struct endpoints *p, struct settings *settings, struct world *world)
 {
+	p->world = world;
 	p->settings = settings;
 }
 

@@ -8,8 +8,9 @@
 #include <stdatomic.h>
 
 #include "common/httpd.h"
-#include "common/settings.h"
 #include "common/metrics.h"
+#include "common/settings.h"
+#include "webhook/world.h"
 
 enum { ENDPOINT_ROUTES_MAX = 8 };
 
@@ -36,7 +37,7 @@ const struct endpoint_routes *endpoints_health(const struct endpoints *p);
 const struct endpoint_routes *endpoints_metrics(const struct endpoints *p);
 
 /* By what reviews are judged; lent, before the first review. */
-void endpoints_judge_by(struct endpoints *p, struct settings *settings);
+void endpoints_judge_by(struct endpoints *p, struct settings *settings, struct world *world);
 /* For settings_options.on_reload; ctx is the struct endpoints. */
 void endpoints_settings_reloaded(void *ctx, const char *name, const struct err *e);
 /* Adds a source of metrics; see metrics_collect. */

@@ -231,6 +231,7 @@ static int serve(const sigset_t *set, struct err *e)
 {
 	cleanup_endpoints struct endpoints *p = endpoints_new(e);
 	cleanup_settings struct settings *settings = NULL;
+	cleanup_world struct world *world = world_new();
 	cleanup_certificates struct certificates *certs = NULL; /* outlives the servers */
 	cleanup_httpd struct httpd *admission = NULL, *health = NULL, *metrics = NULL;
 	unsigned cut;
@@ -243,12 +244,14 @@ static int serve(const sigset_t *set, struct err *e)
 	r = settings_start(&opt.settings, &settings, e);
 	if (r)
 		return r;
-	endpoints_judge_by(p, settings);
+	endpoints_judge_by(p, settings, world);
 	r = start_admission(p, &admission, e);
 	if (!r)
 		r = start_plain(opt.health_bind, endpoints_health(p), &health, e);
 	if (!r)
 		r = start_plain(opt.metrics_bind, endpoints_metrics(p), &metrics, e);
+	if (!r)
+		r = world_watch(world, opt.certs.kubeconfig, e);
 	if (!r && opt.certs.wanted)
 		r = certificates_start(&opt.certs, admission, p, &certs, e);
 	if (r)

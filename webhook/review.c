@@ -5,6 +5,7 @@
 #include "common/codec.h"
 #include "common/json.h"
 #include "common/limits.h"
+#include "common/store_rules.h"
 
 enum slot {
 	API_VERSION,
@@ -200,6 +201,17 @@ static bool trees(const struct review *r, struct json **ret_new, struct json **r
 	return !bad;
 }
 
+/* The parsed value of a span for the answer; NULL when absent. It has been scanned already. */
+static struct json *value_at(const struct review *r, enum slot s)
+{
+	struct json *v = NULL;
+	struct err e = ERR_INIT;
+
+	if (r->span[s].len && json_parse(r->body + r->span[s].off, r->span[s].len, &v, &e))
+		return NULL;
+	return v;
+}
+
 static bool spec_is_untouched(const struct review *r)
 {
 	js_span a = r->span[OBJECT_SPEC], b = r->span[OLD_SPEC];
@@ -240,6 +252,8 @@ static void judge_workerapp(const struct review *r, const struct review_facts *f
 		old = read_app(old_doc, "oldObject", &j->faults);
 	if (app && (old || !old_doc))
 		workerapp_rules(app, old, &facts->rules, &j->faults, &j->warnings);
+	if (app && facts->world && facts->world->exclusive)
+		facts->world->exclusive(facts->world->ctx, app, old, &j->faults, &j->warnings);
 }
 
 /* An absent number is 0: Kubernetes leaves zeros out of a Scale. False: it is no whole number. */
@@ -251,11 +265,38 @@ static bool scale_replicas(const struct json *scale, int64_t *ret)
 	return !v || json_int(v, ret);
 }
 
-/*
- * A Scale knows nothing of the app but its number. That a fleet with durability `fleet` keeps three
- * is a rule of the schema, which the API server applies to the app that the Scale changes.
- */
-static void judge_scale(const struct review *r, struct judgement *j)
+/* Is the app that the Scale is of a fleet? It does not say so itself. */
+static bool is_fleet(const struct review *r, const struct review_facts *facts)
+{
+	cleanup_json struct json *name = value_at(r, NAME), *namespace = value_at(r, NAMESPACE);
+	bool fleet = false;
+
+	if (!facts->world || !facts->world->durability)
+		return false;
+	return facts->world->durability(facts->world->ctx, json_str(namespace), json_str(name),
+					&fleet) &&
+	       fleet;
+}
+
+static void judge_size(const struct review *r, const struct review_facts *facts, int64_t want,
+		       struct faults *faults)
+{
+	enum { FLEET_MIN = 3 };
+
+	if (want < 1 || want > LIMIT_REPLICAS)
+		fault_add(faults, "replicas-bounds", "spec.replicas", "",
+			  "is %lld; write a number of pods from 1 to %d", (long long)want,
+			  LIMIT_REPLICAS);
+	else if (want < FLEET_MIN && is_fleet(r, facts))
+		fault_add(
+			faults, "replicas-fleet", "spec.replicas", "",
+			"is %lld, and durability fleet keeps each write on three members; write 3 "
+			"or more",
+			(long long)want);
+}
+
+static void judge_scale(const struct review *r, const struct review_facts *facts,
+			struct judgement *j)
 {
 	cleanup_json struct json *scale = NULL, *old = NULL;
 	struct fault_value shown;
@@ -274,15 +315,24 @@ static void judge_scale(const struct review *r, struct judgement *j)
 			  LIMIT_REPLICAS);
 		return;
 	}
-	if (old && scale_replicas(old, &had) && had == want)
-		return;
-	if (want < 1 || want > LIMIT_REPLICAS)
-		fault_add(&j->faults, "replicas-bounds", "spec.replicas", "",
-			  "is %lld; write a number of pods from 1 to %d", (long long)want,
-			  LIMIT_REPLICAS);
+	if (!old || !scale_replicas(old, &had) || had != want)
+		judge_size(r, facts, want, &j->faults);
 }
 
-static void judge_store(const struct review *r, struct judgement *j)
+static void judge_store_spec(const struct review *r, const struct review_facts *facts,
+			     const struct json *store, const struct json *old, struct judgement *j)
+{
+	cleanup_json struct json *name = value_at(r, NAME), *namespace = value_at(r, NAMESPACE);
+	struct strlist users = STRLIST_INIT;
+
+	if (old && facts->world && facts->world->users && json_str(name))
+		facts->world->users(facts->world->ctx, json_str(namespace), json_str(name), &users);
+	store_rules(store, old, facts->rules.policy, &users, &j->faults);
+	strlist_done(&users);
+}
+
+static void judge_store(const struct review *r, const struct review_facts *facts,
+			struct judgement *j)
 {
 	cleanup_json struct json *store = NULL, *old = NULL;
 	const char *kind;
@@ -297,6 +347,8 @@ static void judge_store(const struct review *r, struct judgement *j)
 	else if (json_kind(json_get(store, "spec")) != JSON_OBJECT)
 		fault_add(&j->faults, "spec-type", "spec", "", "is %s; write an object",
 			  json_kind_text(json_kind(json_get(store, "spec"))));
+	else
+		judge_store_spec(r, facts, store, old, j);
 }
 
 static void judge_object(enum review_endpoint endpoint, const struct review *r,
@@ -310,12 +362,12 @@ static void judge_object(enum review_endpoint endpoint, const struct review *r,
 	case REVIEW_VALIDATE_WORKERAPP:
 	case REVIEW_VALIDATE_SCALE:
 		if (scale)
-			judge_scale(r, j);
+			judge_scale(r, facts, j);
 		else
 			judge_workerapp(r, facts, j);
 		return;
 	case REVIEW_VALIDATE_STORE:
-		judge_store(r, j);
+		judge_store(r, facts, j);
 		return;
 	}
 }
@@ -338,17 +390,6 @@ static void judge(enum review_endpoint endpoint, const struct review *r,
 			  fault_value(&shown, r->subresource_text));
 	else
 		judge_object(endpoint, r, facts, j);
-}
-
-/* The parsed value of a span for the answer; NULL when absent. It has been scanned already. */
-static struct json *value_at(const struct review *r, enum slot s)
-{
-	struct json *v = NULL;
-	struct err e = ERR_INIT;
-
-	if (r->span[s].len && json_parse(r->body + r->span[s].off, r->span[s].len, &v, &e))
-		return NULL;
-	return v;
 }
 
 /* ---- filling in ------------------------------------------------------------------------------ */

@@ -1,5 +1,6 @@
 /*
- * review.h - an AdmissionReview in, the answering AdmissionReview out. Pure.
+ * review.h - an AdmissionReview in, the answering AdmissionReview out. Pure, but for what it asks of
+ * struct review_world.
  *
  * Only admission.k8s.io/v1 is spoken. One strict pass over the whole body comes first; then trees of
  * object and oldObject alone are built, without their managedFields, which nobody here reads. The
@@ -38,8 +39,24 @@ struct review_result {
 	char subject[REVIEW_SUBJECT_TEXT]; /* "NAMESPACE/NAME" of a denied one, for the log */
 };
 
+/*
+ * What is known of the cluster's other objects. NULL instead of it: nobody looks. Each may be NULL.
+ * What cannot be known at the moment allows, with a warning.
+ */
+struct review_world {
+	void *ctx;
+	/* Faults for what app would take from another one; old: the stored object of an UPDATE. */
+	void (*exclusive)(void *ctx, const struct workerapp *app, const struct workerapp *old,
+			  struct faults *faults, struct strlist *warnings);
+	/* Whether the app is known, and then whether its durability is `fleet`. */
+	bool (*durability)(void *ctx, const char *namespace, const char *name, bool *ret_fleet);
+	/* The apps that use a store and roll, as "namespace/name". */
+	void (*users)(void *ctx, const char *namespace, const char *store, struct strlist *ret);
+};
+
 /* What a review is judged by. */
 struct review_facts {
+	const struct review_world *world;
 	struct rules_facts rules;
 	const struct workerapp_defaults *defaults; /* NULL: none */
 };

@@ -4,152 +4,264 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "controller/observe.h"
 
-enum { PODS = 3, FRESH = 15000 };
-
-struct world {
+/* Three pods of a StatefulSet at rest, all well, looked at 1 s after the last change. */
+struct scene {
 	struct fleet_sts sts;
-	struct fleet_pod pods[PODS];
-	struct pod_state states[PODS];
+	struct fleet_pod pods[4];
+	struct pod_state states[4];
 	struct fleet_memory memory;
-	size_t n;
+	struct observe_input in;
+	struct rollout_obs obs;
 };
 
-/* Three Ready pods of one revision, swept at 5000. */
-static void world_start(struct world *w)
+static void set(struct scene *s)
 {
-	*w = (struct world){ .sts = { .exists = true, .replicas = PODS, .partition = ROLLOUT_REST },
-			     .n = PODS };
-	(void)snprintf(w->sts.uid, sizeof(w->sts.uid), "s-1");
-	(void)snprintf(w->sts.current_revision, FLEET_NAME, "r-1");
-	(void)snprintf(w->sts.update_revision, FLEET_NAME, "r-1");
-	for (int i = 0; i < PODS; i++) {
-		struct fleet_pod *p = &w->pods[i];
+	memset(s, 0, sizeof(*s));
+	s->sts = (struct fleet_sts){ .exists = true,
+				     .uid = "s1",
+				     .generation = 3,
+				     .observed_generation = 3,
+				     .replicas = 3,
+				     .partition = ROLLOUT_REST,
+				     .remembered = -1,
+				     .current_revision = "r1",
+				     .update_revision = "r1" };
+	for (int i = 0; i < 3; i++) {
+		struct fleet_pod *p = &s->pods[i];
 
-		(void)snprintf(p->uid, sizeof(p->uid), "u%d", i);
-		(void)snprintf(p->ip, sizeof(p->ip), "10.0.0.%d", i);
-		(void)snprintf(p->owner_uid, sizeof(p->owner_uid), "s-1");
-		(void)snprintf(p->revision, sizeof(p->revision), "r-1");
-		p->ordinal = i;
-		p->running = p->ready = true;
-		w->states[i] = (struct pod_state){ .asked = true, .valid = true, .begun_ms = 5000 };
+		*p = (struct fleet_pod){ .ip = "10.0.0.1",
+					 .owner_uid = "s1",
+					 .revision = "r1",
+					 .ordinal = i,
+					 .ready = true,
+					 .running = true };
+		(void)snprintf(p->uid, sizeof(p->uid), "p%d", i);
+		s->states[i] = (struct pod_state){ .asked = true, .begun_ms = 5500, .valid = true };
 	}
+	s->in = (struct observe_input){ .sts = &s->sts,
+					.pods = s->pods,
+					.states = s->states,
+					.n_pods = 3,
+					.now_ms = 5000,
+					.fresh_ms = 15000 };
+	observe_remember(&s->memory, &s->in);
+	s->in.now_ms = 6000;
 }
 
-static struct rollout_obs *see(struct world *w, int64_t now_ms)
+static const struct rollout_obs *look(struct scene *s)
 {
-	static struct rollout_obs o;
-	const struct observe_input in = { .sts = &w->sts,
-					  .pods = w->pods,
-					  .states = w->states,
-					  .n_pods = w->n,
-					  .now_ms = now_ms,
-					  .fresh_ms = FRESH };
-
-	o = (struct rollout_obs){ .want = 0 };
-	observe_remember(&w->memory, &in);
-	observe_fleet(&in, &w->memory, &o);
-	return &o;
+	memset(&s->obs, 0, sizeof(s->obs));
+	observe_remember(&s->memory, &s->in);
+	observe_fleet(&s->in, &s->memory, &s->obs);
+	return &s->obs;
 }
 
-static void test_sweep_after_the_change(void **state)
+static struct scene s;
+
+static void a_fleet_at_rest(void **state)
 {
-	struct world w;
+	const struct rollout_obs *o;
 
 	(void)state;
-	world_start(&w);
-	assert_true(see(&w, 4000)->swept); /* asked at 5000, changed at 4000 */
-	assert_true(see(&w, 20000)->swept);
-	assert_false(see(&w, 20001)->swept); /* too old */
-	w.pods[1].ready = false;	     /* a change: older answers are of another fleet */
-	assert_false(see(&w, 6000)->swept);
-	w.states[0].begun_ms = w.states[1].begun_ms = w.states[2].begun_ms = 6000;
-	assert_true(see(&w, 6000)->swept);
-	w.states[2].asked = false;
-	assert_false(see(&w, 6000)->swept);
-	assert_int_equal(see(&w, 6000)->pods[2].state, ROLLOUT_STATE_UNKNOWN);
+	set(&s);
+	s.states[1].restoring = 4;
+	o = look(&s);
+	assert_true(o->exists && o->observed && o->settled && o->swept && o->pods_current);
+	assert_int_equal(o->replicas, 3);
+	assert_int_equal(o->partition, ROLLOUT_REST);
+	assert_int_equal(o->remembered, -1);
+	assert_int_equal(o->n_pods, 3);
+	assert_int_equal(o->quiet, 1000);
+	assert_int_equal(o->empty, 0);
+	assert_true(o->pods[2].exists && o->pods[2].ready && o->pods[2].available);
+	assert_true(o->pods[2].updated && !o->pods[2].superseded);
+	assert_int_equal(o->pods[1].state, ROLLOUT_STATE_REACHED);
+	assert_int_equal(o->pods[1].restoring, 4);
 }
 
-/* Of whom nobody may be asked, nobody waits for the answer; a valid one of before does not count. */
-static void test_not_asked(void **state)
+static void every_change_of_the_fleet_starts_the_quiet_anew(void **state)
 {
-	struct world w;
-
 	(void)state;
-	world_start(&w);
-	w.pods[0].terminating = true;
-	(void)snprintf(w.pods[1].owner_uid, sizeof(w.pods[1].owner_uid), "another");
-	w.pods[2].running = false;
-	for (int i = 0; i < PODS; i++) {
-		assert_false(observe_can_be_asked("s-1", &w.pods[i]));
-		w.states[i].asked = false;
+	for (int i = 0; i < 5; i++) {
+		set(&s);
+		switch (i) {
+		case 0:
+			s.pods[0].ready = false;
+			break;
+		case 1:
+			s.pods[0].terminating = true;
+			break;
+		case 2:
+			(void)snprintf(s.pods[2].uid, sizeof(s.pods[2].uid), "p9");
+			break;
+		case 3:
+			s.sts.generation++;
+			break;
+		default:
+			s.in.n_pods = 2;
+		}
+		if (look(&s)->quiet != 0)
+			fail_msg("change %d", i);
 	}
-	assert_true(see(&w, 7000)->swept);
-	for (int i = 0; i < PODS; i++)
-		assert_int_equal(see(&w, 7000)->pods[i].state, ROLLOUT_STATE_UNREACHABLE);
-	w.pods[1].owner_uid[0] = '\0'; /* an orphan that will be adopted */
-	assert_true(observe_can_be_asked("s-1", &w.pods[1]));
-	(void)snprintf(w.pods[1].owner_uid, sizeof(w.pods[1].owner_uid), "gone");
-	assert_true(observe_can_be_asked("", &w.pods[1]));
+	/* the order in which pods are listed is no change */
+	set(&s);
+	s.pods[3] = s.pods[0];
+	s.pods[0] = s.pods[2];
+	s.pods[2] = s.pods[3];
+	assert_int_equal(look(&s)->quiet, 1000);
 }
 
-static void test_min_ready_seconds(void **state)
+static void since_when_it_is_empty(void **state)
 {
-	struct world w;
-
 	(void)state;
-	world_start(&w);
-	w.sts.min_ready_seconds = 5;
-	assert_false(see(&w, 1000)->pods[0].available);
-	assert_false(see(&w, 5999)->pods[0].available);
-	assert_true(see(&w, 6000)->pods[0].available);
-	w.pods[0].ready = false;
-	assert_false(see(&w, 60000)->pods[0].available);
-	w.sts.min_ready_seconds = 0;
-	assert_true(see(&w, 60000)->pods[1].available);
+	set(&s);
+	s.in.n_pods = 0;
+	s.in.now_ms = 7000;
+	assert_int_equal(look(&s)->empty, 0);
+	s.in.now_ms = 9500;
+	assert_int_equal(look(&s)->empty, 2500);
+	assert_true(s.obs.swept); /* there is nobody to ask */
+	s.in.n_pods = 1;
+	assert_int_equal(look(&s)->empty, 0);
+	assert_int_equal(s.memory.empty_ms, 0);
 }
 
-/* A wall clock plays no part, nor does what others' clocks have written: only how long this process has seen it. */
-static void test_does_not_end(void **state)
+static void a_sweep_has_to_be_fresh_and_after_the_last_change(void **state)
 {
-	struct world w;
-
 	(void)state;
-	world_start(&w);
-	w.pods[1].terminating = true;
-	w.pods[1].fault = ROLLOUT_FAULT_CRASH_LOOP; /* its container has ended, as it should */
-	assert_int_equal(see(&w, 1000)->pods[1].fault, ROLLOUT_FAULT_NONE);
-	assert_int_equal(see(&w, 120999)->pods[1].fault, ROLLOUT_FAULT_NONE);
-	assert_int_equal(see(&w, 121000)->pods[1].fault, ROLLOUT_FAULT_ENDLESS);
-	w.pods[1].fault = ROLLOUT_FAULT_NODE_LOST;
-	assert_int_equal(see(&w, 121000)->pods[1].fault, ROLLOUT_FAULT_NODE_LOST);
+	set(&s);
+	s.states[2].begun_ms = 4999; /* before the change at 5000 */
+	assert_false(look(&s)->swept);
+	set(&s);
+	s.states[2].asked = false;
+	assert_false(look(&s)->swept);
+	assert_int_equal(s.obs.pods[2].state, ROLLOUT_STATE_UNKNOWN);
+	set(&s);
+	s.in.now_ms = 5500 + 15000;
+	assert_true(look(&s)->swept);
+	s.in.now_ms++;
+	assert_false(look(&s)->swept);
+	/* a pod that cannot be asked holds nothing up, and is unreachable */
+	set(&s);
+	s.states[2].asked = false;
+	s.pods[2].running = false;
+	assert_true(look(&s)->swept);
+	assert_int_equal(s.obs.pods[2].state, ROLLOUT_STATE_UNREACHABLE);
+	/* an answer that is no state is none */
+	set(&s);
+	s.states[2].valid = false;
+	s.states[2].restoring = 7;
+	assert_int_equal(look(&s)->pods[2].state, ROLLOUT_STATE_UNREACHABLE);
+	assert_int_equal(s.obs.pods[2].restoring, 0);
+	assert_true(s.obs.swept);
 }
 
-static void test_refused(void **state)
+static void who_can_be_asked(void **state)
 {
-	struct world w;
+	struct fleet_pod p;
 
 	(void)state;
-	world_start(&w);
-	w.n = 2;
-	assert_int_equal(see(&w, 1000)->pods[2].fault, ROLLOUT_FAULT_NONE);
-	assert_int_equal(see(&w, 30999)->pods[2].fault, ROLLOUT_FAULT_NONE);
-	assert_int_equal(see(&w, 31000)->pods[2].fault, ROLLOUT_FAULT_REFUSED);
-	w.n = 3; /* it was made after all */
-	assert_int_equal(see(&w, 31000)->pods[2].fault, ROLLOUT_FAULT_NONE);
+	set(&s);
+	p = s.pods[0];
+	assert_true(observe_can_be_asked("s1", &p));
+	assert_true(observe_can_be_asked("", &p));
+	assert_false(observe_can_be_asked("s2", &p));
+	p.owner_uid[0] = '\0';
+	assert_true(observe_can_be_asked("s2", &p));
+	p.terminating = true;
+	assert_false(observe_can_be_asked("", &p));
+	p.terminating = false;
+	p.ip[0] = '\0';
+	assert_false(observe_can_be_asked("", &p));
+}
+
+static void revisions(void **state)
+{
+	(void)state;
+	set(&s);
+	(void)snprintf(s.sts.update_revision, sizeof(s.sts.update_revision), "r3");
+	(void)snprintf(s.pods[1].revision, sizeof(s.pods[1].revision), "r2");
+	(void)snprintf(s.pods[2].revision, sizeof(s.pods[2].revision), "r3");
+	s.sts.observed_generation = 2;
+	look(&s);
+	assert_false(s.obs.settled || s.obs.observed);
+	assert_false(s.obs.pods[0].updated || s.obs.pods[0].superseded);
+	assert_true(!s.obs.pods[1].updated && s.obs.pods[1].superseded);
+	assert_true(s.obs.pods[2].updated && !s.obs.pods[2].superseded);
+	/* no update revision yet: nobody is on it */
+	s.sts.update_revision[0] = s.pods[0].revision[0] = '\0';
+	assert_false(look(&s)->pods[0].updated);
+}
+
+static void available_is_ready_for_long_enough(void **state)
+{
+	(void)state;
+	set(&s);
+	s.sts.min_ready_seconds = 2;
+	assert_false(look(&s)->pods[0].available);
+	s.in.now_ms = 7000;
+	assert_true(look(&s)->pods[0].available);
+	s.pods[0].ready = false;
+	assert_false(look(&s)->pods[0].available);
+}
+
+static void a_pod_that_is_not_made_was_refused(void **state)
+{
+	(void)state;
+	set(&s);
+	s.in.n_pods = 2;
+	s.in.now_ms = 10000;
+	assert_int_equal(look(&s)->pods[2].fault, ROLLOUT_FAULT_NONE);
+	s.in.now_ms = 39999;
+	assert_int_equal(look(&s)->pods[2].fault, ROLLOUT_FAULT_NONE);
+	s.in.now_ms = 40000;
+	assert_int_equal(look(&s)->pods[2].fault, ROLLOUT_FAULT_REFUSED);
+	assert_false(s.obs.pods[2].exists);
+	assert_int_equal(s.obs.pods[1].fault, ROLLOUT_FAULT_NONE);
+}
+
+static void ordinals_beyond_the_replicas(void **state)
+{
+	(void)state;
+	set(&s);
+	s.sts.replicas = 1;
+	assert_int_equal(look(&s)->n_pods, 3);
+	s.pods[2].ordinal = -1;
+	s.pods[1].ordinal = ROLLOUT_PODS;
+	assert_int_equal(look(&s)->n_pods, 1);
+	s.sts.replicas = 5000;
+	assert_int_equal(look(&s)->n_pods, ROLLOUT_PODS);
+}
+
+static void no_statefulset(void **state)
+{
+	(void)state;
+	set(&s);
+	s.sts = (struct fleet_sts){ .remembered = 3 };
+	s.in.n_pods = 0;
+	look(&s);
+	assert_false(s.obs.exists);
+	assert_int_equal(s.obs.remembered, -1);
+	assert_int_equal(s.obs.n_pods, 0);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sweep_after_the_change),
-		cmocka_unit_test(test_not_asked),
-		cmocka_unit_test(test_min_ready_seconds),
-		cmocka_unit_test(test_does_not_end),
-		cmocka_unit_test(test_refused),
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_fleet_at_rest),
+		cmocka_unit_test(every_change_of_the_fleet_starts_the_quiet_anew),
+		cmocka_unit_test(since_when_it_is_empty),
+		cmocka_unit_test(a_sweep_has_to_be_fresh_and_after_the_last_change),
+		cmocka_unit_test(who_can_be_asked),
+		cmocka_unit_test(revisions),
+		cmocka_unit_test(available_is_ready_for_long_enough),
+		cmocka_unit_test(a_pod_that_is_not_made_was_refused),
+		cmocka_unit_test(ordinals_beyond_the_replicas),
+		cmocka_unit_test(no_statefulset),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,7 +112,7 @@ securityContext:
 {{- define "celld-operator.controllerRules" -}}
 - apiGroups: [celld-operator.io]
   resources: [workerapps]
-  verbs: [get, list, watch]
+  verbs: [list, watch]
 - apiGroups: [celld-operator.io]
   resources: [workerapps/status]
   verbs: [patch]
@@ -121,7 +121,7 @@ securityContext:
   verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [""]
   resources: [pods]
-  verbs: [get, list, watch]
+  verbs: [list, watch]
 - apiGroups: [""]
   resources: [services, serviceaccounts]
   verbs: [get, list, watch, create, patch]
