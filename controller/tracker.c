@@ -11,7 +11,7 @@
 #include "common/map.h"
 #include "common/policy.h"
 
-enum { PAUSE_MS = 15000, MOST_INTERVALS = 4, IN_FLIGHT = 16, MORE_MS = 1000 };
+enum { PAUSE_MS = 15000, MOST_INTERVALS = 4, IN_FLIGHT = 16, MORE_MS = 1000 /* at most */ };
 
 /* One store's host, whoever's buckets are there. */
 struct endpoint {
@@ -125,6 +125,12 @@ static int64_t within(int64_t ms)
 static int64_t next_due(const struct tracker *t, int64_t now)
 {
 	return now + t->o.interval_ms - t->o.interval_ms / 10 + within(t->o.interval_ms / 5);
+}
+
+/* Something is about to change: look again soon. */
+static int64_t soon(const struct tracker *t)
+{
+	return t->o.interval_ms / 4 < MORE_MS ? t->o.interval_ms / 4 : MORE_MS;
 }
 
 /* Where the clouds' own names lead, when a flag says so. */
@@ -470,7 +476,7 @@ static bool ready(struct tracker *t, struct target *x, int64_t now)
 	bool fine = state == SECRET_FOUND;
 
 	if (state == SECRET_UNREAD)
-		x->due_ms = now + MORE_MS;
+		x->due_ms = now + soon(t);
 	if (state == SECRET_MISSING) {
 		(void)snprintf(why, sizeof(why), "Secret %s does not exist", x->secret);
 		learn(x, TRACK_FAILED, why);
@@ -510,7 +516,7 @@ static void consider(const char *app, void *value, void *ctx)
 				learn(x, TRACK_FAILED, e->why);
 				x->due_ms = e->until_ms;
 			} else if (e->in_flight >= (e->failures ? 1 : IN_FLIGHT)) {
-				x->due_ms = r->now + MORE_MS;
+				x->due_ms = r->now + soon(t);
 			} else {
 				x->again = false;
 				start(t, x);
@@ -528,7 +534,7 @@ static int64_t one_round(struct tracker *t)
 
 	r.next = r.now + t->o.interval_ms;
 	if (!t->o.active(t->o.ctx))
-		return MORE_MS;
+		return soon(t);
 	(void)pthread_mutex_lock(&t->lock);
 	map_each(t->targets, consider, &r);
 	(void)pthread_mutex_unlock(&t->lock);
