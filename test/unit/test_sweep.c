@@ -335,7 +335,7 @@ static void test_many(void **state)
 	print_message("300 pods: %ld ms of CPU\n",
 		      (long)((t1.tv_sec - t0.tv_sec) * 1000 + (t1.tv_nsec - t0.tv_nsec) / 1000000));
 	for (int i = 0; i < 100; i++) {
-		char key[16];
+		char key[32];
 
 		(void)snprintf(key, sizeof(key), "many/f%d", i);
 		well += is_complete(&b, key);
