@@ -8,6 +8,7 @@
 struct holdings {
 	pthread_mutex_t lock;
 	struct map *apps, *stores; /* by "namespace/name" */
+	struct map *claims;	   /* the same -> uid */
 };
 
 static void free_app(void *value)
@@ -27,6 +28,7 @@ struct holdings *holdings_new(void)
 	(void)pthread_mutex_init(&h->lock, NULL);
 	h->apps = map_new(free_app);
 	h->stores = map_new(free_store);
+	h->claims = map_new(free);
 	return h;
 }
 
@@ -36,6 +38,7 @@ void holdings_free(struct holdings *h)
 		return;
 	map_free(h->apps);
 	map_free(h->stores);
+	map_free(h->claims);
 	(void)pthread_mutex_destroy(&h->lock);
 	free(h);
 }
@@ -61,6 +64,8 @@ static void put(struct holdings *h, struct map *to, const struct json *object, v
 		map_put(to, key, value);
 	else
 		map_del(to, key);
+	if (!value && to == h->apps)
+		map_del(h->claims, key);
 	(void)pthread_mutex_unlock(&h->lock);
 }
 
@@ -115,6 +120,15 @@ struct question {
 	struct strlist *keys;
 };
 
+static bool has_bucket(const struct faults *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		if (str_eq(l->v[i].rule, EXCLUSIVE_BUCKET))
+			return true;
+	}
+	return false;
+}
+
 static void compare(const char *key, void *value, void *ctx)
 {
 	const struct question *q = ctx;
@@ -126,7 +140,7 @@ static void compare(const char *key, void *value, void *ctx)
 		return;
 	exclusive_judge(q->mine, q->my_store, other, store_of(q->h, other),
 			q->faults ? q->faults : &found);
-	if (q->keys && found.n)
+	if (q->keys && has_bucket(&found))
 		strlist_add(q->keys, key);
 	faults_done(&found);
 }
@@ -155,6 +169,46 @@ void holdings_rivals(struct holdings *h, const char *key, struct strlist *ret)
 		map_each(h->apps, compare, &q);
 	}
 	(void)pthread_mutex_unlock(&h->lock);
+}
+
+static bool is_claimed(const struct holdings *h, const char *key)
+{
+	const struct holding *a = map_get(h->apps, key);
+	const char *uid = map_get(h->claims, key);
+
+	return a && uid && a->uid && str_eq(a->uid, uid);
+}
+
+bool holdings_claim(struct holdings *h, const struct workerapp *app, bool runs)
+{
+	cleanup_holding struct holding *mine = holding_of(app);
+	cleanup(freep) char *key = key_of(app->namespace, app->name);
+	struct strlist rivals = STRLIST_INIT;
+	struct question q = { .h = h, .mine = mine, .keys = &rivals };
+	bool free_for_me = true;
+
+	(void)pthread_mutex_lock(&h->lock);
+	q.my_store = store_of(h, mine);
+	map_each(h->apps, compare, &q);
+	for (size_t i = 0; i < rivals.n && !runs; i++)
+		free_for_me = free_for_me && !is_claimed(h, rivals.v[i]);
+	if (free_for_me)
+		map_put(h->claims, key, xstrdup(app->uid ? app->uid : ""));
+	(void)pthread_mutex_unlock(&h->lock);
+	strlist_done(&rivals);
+	return free_for_me;
+}
+
+bool holdings_unclaim(struct holdings *h, const struct workerapp *app)
+{
+	cleanup(freep) char *key = key_of(app->namespace, app->name);
+	bool had;
+
+	(void)pthread_mutex_lock(&h->lock);
+	had = map_get(h->claims, key) != NULL;
+	map_del(h->claims, key);
+	(void)pthread_mutex_unlock(&h->lock);
+	return had;
 }
 
 struct users {

@@ -51,8 +51,6 @@ static size_t rows(struct options *o, struct flag to[MOST_ROWS])
 		  "pause before a closed gate is looked at again" },
 		{ "discovery-interval", 0, FLAG_DURATION, &o->discovery_ms, "1m", 100, HOUR, NULL,
 		  NULL, "pause between looks at which of Gateway API, Istio and KEDA are there" },
-		{ "compat-table", 0, FLAG_STRING, &o->compat_table, NULL, 0, 0, NULL, "FILE",
-		  "facts of celld's versions instead of the built-in ones" },
 		{ "metrics-bind-address", 0, FLAG_STRING, &o->metrics_address, ":8443", 0, 0, NULL,
 		  "HOST:PORT", "where /metrics is served; 0: nowhere" },
 		{ "metrics-secure", 0, FLAG_BOOL, &o->metrics_secure, "false", 0, 0, NULL, NULL,
@@ -71,11 +69,13 @@ static size_t rows(struct options *o, struct flag to[MOST_ROWS])
 		  "print this text and exit" },
 	};
 
-	_Static_assert(array_len(own) + DESIRED_FLAGS <= MOST_ROWS, "room for every row");
+	_Static_assert(array_len(own) + DESIRED_FLAGS + SETTINGS_FLAGS_MAX <= MOST_ROWS,
+		       "room for every row");
 
 	memcpy(to, own, sizeof(own));
 	desired_flags_rows(&o->around, to + array_len(own));
-	return array_len(own) + DESIRED_FLAGS;
+	return array_len(own) + DESIRED_FLAGS +
+	       settings_flags(&o->settings, false, to + array_len(own) + DESIRED_FLAGS);
 }
 
 int options_read(int argc, char **argv, struct options *ret, struct err *e)
@@ -105,5 +105,6 @@ void options_help(void)
 void options_done(struct options *o)
 {
 	strlist_done(&o->namespaces);
+	settings_options_done(&o->settings);
 	desired_flags_done(&o->around);
 }

@@ -6,11 +6,13 @@
 
 #include "common/base.h"
 #include "common/err.h"
+#include "common/settings.h"
 #include "common/strlist.h"
 #include "controller/desired_flags.h"
 
 struct options {
-	const char *kubeconfig, *compat_table;
+	const char *kubeconfig;
+	struct settings_options settings;
 	struct strlist namespaces;
 	const char *selector;
 	int64_t workers, qps;

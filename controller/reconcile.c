@@ -75,6 +75,7 @@ static bool begin(struct reconciler *r, const char *key, struct turn *t)
 		return false;
 	}
 	t->o = &r->o;
+	t->view = settings_get(r->o.settings);
 	t->key = key;
 	t->name = desired_name(t->app);
 	t->memory = memory_of(r, key);
@@ -148,12 +149,13 @@ static bool ask_for_sweep(struct turn *t)
 
 static bool serves_own_version(const struct turn *t)
 {
-	return t->version_known && celld_facts_of(t->o->table, t->input.version)->state_deployment;
+	return t->version_known &&
+	       celld_facts_of(t->view->table, t->input.version)->state_deployment;
 }
 
 static struct json *make_status(struct turn *t)
 {
-	struct status_condition more[4];
+	struct status_condition more[5];
 	struct status_input in = {
 		.app = t->app,
 		.obs = t->obs,
@@ -179,6 +181,8 @@ static struct json *make_status(struct turn *t)
 						   .reason = "Paused",
 						   .message =
 							   "nothing is written to the workload" };
+	if (!t->app->deleting)
+		more[in.n_more++] = t->exclusive;
 	in.n_more += around_conditions(t, more + in.n_more);
 	clock_text(clock_wall_ms(), now);
 	in.now = now;

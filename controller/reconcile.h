@@ -22,7 +22,8 @@ struct reconcile_opts {
 	struct sweeper *sweeper;
 	struct event_recorder *events;
 	struct around *around;
-	const struct celld_table *table;
+	struct settings *settings;
+	struct holdings *holdings;
 	const char *operator_namespace;
 	bool ipv6; /* pods of this cluster have IPv6 addresses */
 	int64_t settle_ms, hold_ms, recheck_ms;

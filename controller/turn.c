@@ -7,6 +7,7 @@
 #include "common/celld/image.h"
 #include "common/clock.h"
 #include "common/kube/client.h"
+#include "controller/exclusive.h"
 
 enum { FRESH_MS = 15000 };
 
@@ -80,7 +81,7 @@ static void choose_version(struct turn *t)
 		return;
 	t->app_version = xstrdup(desired_app_version(t->app->policy, t->expected, recorded, live));
 	t->input.app = t->app;
-	t->input.table = t->o->table;
+	t->input.table = t->view->table;
 	t->input.app_version = t->app_version;
 	t->input.expected = t->expected;
 	t->input.operator_namespace = t->o->operator_namespace;
@@ -104,7 +105,8 @@ static void judge(struct turn *t, bool due)
 	const struct verdict_input in = {
 		.app = t->app,
 		.parse_faults = &t->faults,
-		.table = t->o->table,
+		.table = t->view->table,
+		.policy = t->view->policy,
 		.sts = &t->facts,
 		.pods = t->pods,
 		.n_pods = t->n_pods,
@@ -137,7 +139,10 @@ static void observe(struct turn *t, bool due)
 	o->deleting = t->app->deleting;
 	o->paused = t->app->paused;
 	o->refused = t->verdict.refusal.reason != NULL;
-	o->no_workload = !t->expected || !t->version_known;
+	/* Whoever runs is left running: it lost nothing by coming late to a rule. */
+	o->no_workload =
+		!t->expected || !t->version_known ||
+		(!exclusive_condition(t->o, t->app, t->sts != NULL, &t->exclusive) && !t->sts);
 	o->template_due = due;
 	o->stop_all = t->verdict.stop_all;
 	o->autoscaler = t->around.scaling.active;
@@ -172,6 +177,8 @@ void turn_decide(struct turn *t)
 void turn_done(struct turn *t)
 {
 	forget_fleet(t);
+	if (t->view)
+		settings_release(t->o->settings, t->view);
 	around_view_done(&t->around);
 	free(t->name);
 	free(t->app_version);

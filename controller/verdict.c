@@ -15,7 +15,7 @@ static void refuse(struct verdict *v, const char *reason, const char *message)
 
 void verdict_of_spec(const struct verdict_input *in, struct verdict *ret)
 {
-	struct rules_facts facts = { .table = in->table };
+	struct rules_facts facts = { .table = in->table, .policy = in->policy };
 	struct faults faults = FAULTS_INIT;
 	struct strlist warnings = STRLIST_INIT;
 	struct buf text = BUF_INIT(sizeof(ret->spec_message) - 1);

@@ -13,6 +13,7 @@ struct verdict_input {
 	const struct workerapp *app;
 	const struct faults *parse_faults; /* of workerapp_parse; may be NULL */
 	const struct celld_table *table;
+	const struct policy *policy; /* NULL: everything is allowed */
 	const struct fleet_sts *sts;
 	const struct fleet_pod *pods;
 	size_t n_pods;

@@ -115,6 +115,49 @@ static void test_stores(void **state)
 	assert_int_equal(judge(h, "stored", "null", AT_S, false), -1);
 }
 
+static bool claim(struct holdings *h, const char *name, const char *spec, bool runs)
+{
+	cleanup_workerapp struct workerapp *a = NULL;
+	struct err e = ERR_INIT;
+
+	assert_int_equal(workerapp_parse(app(name, "null", spec), NULL, &a, &e), 0);
+	return holdings_claim(h, a, runs);
+}
+
+static bool unclaim(struct holdings *h, const char *name)
+{
+	cleanup_workerapp struct workerapp *a = NULL;
+	struct err e = ERR_INIT;
+
+	assert_int_equal(workerapp_parse(app(name, "null", X), NULL, &a, &e), 0);
+	return holdings_unclaim(h, a);
+}
+
+/* Whoever comes first may start, whatever its age; a claim ends with its app. */
+static void test_claims(void **state)
+{
+	cleanup_holdings struct holdings *h = holdings_new();
+	cleanup_json struct json *first = app("first", "null", X);
+
+	(void)state;
+	put(h, "first", "2026-01-01T00:00:01Z", X);
+	put(h, "second", "2026-01-01T00:00:00Z", IN_X);
+	put(h, "third", "2026-01-01T00:00:00Z", "bucket: {name: 's3://cells/z'}");
+	assert_true(claim(h, "first", X, false));
+	assert_true(claim(h, "first", X, false));
+	assert_false(claim(h, "second", IN_X, false));
+	assert_true(claim(h, "third", "bucket: {name: 's3://cells/z'}", false));
+	assert_true(claim(h, "second", IN_X, true));
+	assert_false(claim(h, "first", X, false));
+	holdings_remove_app(h, first);
+	assert_true(claim(h, "second", IN_X, false));
+	put(h, "first", "2026-01-01T00:00:01Z", X);
+	assert_false(claim(h, "first", X, false));
+	assert_true(unclaim(h, "second"));
+	assert_false(unclaim(h, "second"));
+	assert_true(claim(h, "first", X, false));
+}
+
 static void test_app(void **state)
 {
 	cleanup_holdings struct holdings *h = holdings_new();
@@ -136,6 +179,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_apps),
 		cmocka_unit_test(test_stores),
+		cmocka_unit_test(test_claims),
 		cmocka_unit_test(test_app),
 	};
 
