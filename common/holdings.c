@@ -9,6 +9,7 @@ struct holdings {
 	pthread_mutex_t lock;
 	struct map *apps, *stores; /* by "namespace/name" */
 	struct map *claims;	   /* the same -> uid */
+	struct map *ghosts;	   /* as apps */
 };
 
 static void free_app(void *value)
@@ -29,6 +30,7 @@ struct holdings *holdings_new(void)
 	h->apps = map_new(free_app);
 	h->stores = map_new(free_store);
 	h->claims = map_new(free);
+	h->ghosts = map_new(free_app);
 	return h;
 }
 
@@ -39,6 +41,7 @@ void holdings_free(struct holdings *h)
 	map_free(h->apps);
 	map_free(h->stores);
 	map_free(h->claims);
+	map_free(h->ghosts);
 	(void)pthread_mutex_destroy(&h->lock);
 	free(h);
 }
@@ -66,6 +69,8 @@ static void put(struct holdings *h, struct map *to, const struct json *object, v
 		map_del(to, key);
 	if (!value && to == h->apps)
 		map_del(h->claims, key);
+	if (value && to == h->apps)
+		map_del(h->ghosts, key); /* made again under its name */
 	(void)pthread_mutex_unlock(&h->lock);
 }
 
@@ -168,6 +173,49 @@ void holdings_rivals(struct holdings *h, const char *key, struct strlist *ret)
 		q.my_store = store_of(h, q.mine);
 		map_each(h->apps, compare, &q);
 	}
+	(void)pthread_mutex_unlock(&h->lock);
+}
+
+void holdings_bury(struct holdings *h, const struct json *object)
+{
+	cleanup(freep) char *key = key_of_object(object);
+	struct holding *gone;
+
+	(void)pthread_mutex_lock(&h->lock);
+	gone = map_take(h->apps, key);
+	if (gone)
+		map_put(h->ghosts, key, gone);
+	map_del(h->claims, key);
+	(void)pthread_mutex_unlock(&h->lock);
+}
+
+static void compare_ghost(const char *key, void *value, void *ctx)
+{
+	const struct question *q = ctx;
+	const struct holding *ghost = value;
+	struct faults found = FAULTS_INIT;
+
+	exclusive_judge(q->mine, q->my_store, ghost, store_of(q->h, ghost), &found);
+	if (has_bucket(&found))
+		strlist_add(q->keys, key);
+	faults_done(&found);
+}
+
+void holdings_ghosts(struct holdings *h, const struct workerapp *app, struct strlist *ret)
+{
+	cleanup_holding struct holding *mine = holding_of(app);
+	struct question q = { .h = h, .mine = mine, .keys = ret };
+
+	(void)pthread_mutex_lock(&h->lock);
+	q.my_store = store_of(h, mine);
+	map_each(h->ghosts, compare_ghost, &q);
+	(void)pthread_mutex_unlock(&h->lock);
+}
+
+void holdings_let_go(struct holdings *h, const char *key)
+{
+	(void)pthread_mutex_lock(&h->lock);
+	map_del(h->ghosts, key);
 	(void)pthread_mutex_unlock(&h->lock);
 }
 

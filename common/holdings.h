@@ -17,6 +17,14 @@ define_cleanup(struct holdings *, holdings_free);
 /* Takes notice of a WorkerApp or a CelldObjectStore; what is unreadable is forgotten. */
 void holdings_put_app(struct holdings *h, const struct json *object);
 void holdings_put_store(struct holdings *h, const struct json *object);
+/*
+ * An app that is gone while its pods may still be there: it stays in the way, as a ghost, until it is
+ * let go, or made again under its name.
+ */
+void holdings_bury(struct holdings *h, const struct json *object);
+/* The keys of ghosts whose bucket prefix overlaps that of an app. */
+void holdings_ghosts(struct holdings *h, const struct workerapp *app, struct strlist *ret);
+void holdings_let_go(struct holdings *h, const char *key);
 /* By namespace and name alone. */
 void holdings_remove_app(struct holdings *h, const struct json *object);
 void holdings_remove_store(struct holdings *h, const struct json *object);

@@ -18,7 +18,7 @@ static void of_app(struct holdings *h, bool gone, const struct json *object, str
 	/* Those that it stood in the way of, and those that it does now. */
 	holdings_rivals(h, key, keys);
 	if (gone)
-		holdings_remove_app(h, object);
+		holdings_bury(h, object);
 	else
 		holdings_put_app(h, object);
 	holdings_rivals(h, key, keys);
@@ -75,6 +75,42 @@ static char *running_rival(const struct reconcile_opts *o, const struct workerap
 			found = xstrdup(rivals.v[i]);
 	}
 	strlist_done(&rivals);
+	return found;
+}
+
+/* Whether anything of a fleet is left. */
+static bool is_left(const struct reconcile_opts *o, const char *key)
+{
+	const char *slash = strchr(key, '/');
+	cleanup(freep) char *ns = xstrndup(key, (size_t)(slash - key));
+	cleanup(freep) char *sts = xasprintf("%s-celld", slash + 1);
+	cleanup_json struct json *there = cache_get(o->cache, CACHE_STATEFULSET, ns, sts);
+	size_t n = 0;
+	cleanup(freep) struct fleet_pod *pods = cache_pods(o->cache, key, &n);
+
+	return there || n > 0;
+}
+
+/*
+ * An app that is gone and whose pods are not, quite; the caller's, NULL: none. Its last pod's end brings
+ * nobody back, so the key comes back by itself.
+ */
+static char *ghost_of(const struct reconcile_opts *o, const struct workerapp *app)
+{
+	cleanup(freep) char *key = xasprintf("%s/%s", app->namespace, app->name);
+	struct strlist ghosts = STRLIST_INIT;
+	char *found = NULL;
+
+	holdings_ghosts(o->holdings, app, &ghosts);
+	for (size_t i = 0; i < ghosts.n; i++) {
+		if (!is_left(o, ghosts.v[i]))
+			holdings_let_go(o->holdings, ghosts.v[i]);
+		else if (!found)
+			found = xstrdup(ghosts.v[i]);
+	}
+	if (found)
+		queue_add_after(o->queue, key, o->recheck_ms);
+	strlist_done(&ghosts);
 	return found;
 }
 
@@ -136,6 +172,8 @@ bool exclusive_condition(const struct reconcile_opts *o, const struct workerapp 
 	}
 	if (!runs)
 		rival = running_rival(o, app);
+	if (!runs && !rival)
+		rival = ghost_of(o, app);
 	if (!rival && holdings_claim(o->holdings, app, runs))
 		return true;
 	condition(ret, "False", "BucketPrefixShared");
