@@ -95,7 +95,6 @@ static struct json *new_object(const char *ns, const char *name)
 	json_set_str(meta, "namespace", ns);
 	json_set_str(labels, "app.kubernetes.io/name", "celld-operator");
 	json_set_str(labels, "app.kubernetes.io/component", "webhook");
-	json_set_str(labels, "app.kubernetes.io/managed-by", "celld-webhook");
 	json_set(meta, "labels", labels);
 	json_set(o, "metadata", meta);
 	return o;

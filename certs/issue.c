@@ -61,6 +61,7 @@ static X509 *read_cert(const char *pem)
 }
 
 /* A key in PEM is never asked for a passphrase. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): the library gives the type */
 static int no_passphrase(char *to, int size, int writing, void *ctx)
 {
 	(void)to;

@@ -49,6 +49,7 @@ struct keeper {
 	/* Of the thread. */
 	struct issue_facts served;   /* the leaf that is served; end_ms 0: none */
 	struct authority remembered; /* the Secret as it was when that leaf was taken from it */
+	struct json *shape; /* its labels, annotations and type, to make it anew; or NULL */
 	int64_t absent_since, named_since; /* monotonic; 0: it is not */
 	char trouble[512];		   /* what was logged last; "": nothing is wrong */
 	/* For the metrics. */
@@ -127,6 +128,8 @@ static void judge_served(const struct keeper *k, struct seen *s)
 	s->facts.serving_it = k->served.end_ms && s->secret.leaf.cert &&
 			      issue_read(s->secret.leaf.cert, &leaf) &&
 			      !memcmp(leaf.id, k->served.id, sizeof(leaf.id));
+	s->facts.same_ca = s->secret.ca.cert && k->remembered.ca.cert &&
+			   str_eq(s->secret.ca.cert, k->remembered.ca.cert);
 }
 
 static void judge(struct keeper *k, struct seen *s)
@@ -156,9 +159,27 @@ static void note_ca(struct keeper *k, const struct seen *s)
 
 /* ---- acting ---------------------------------------------------------------------------------- */
 
+/* Whose it is stands in labels and annotations: Helm removes only what is marked as its own. */
+static struct json *shape_of(const struct json *object)
+{
+	static const char *const kept[] = { "name", "namespace", "labels", "annotations" };
+	struct json *o = json_new_object(), *meta = json_object_at(o, "metadata");
+
+	json_set_str(o, "apiVersion", "v1");
+	json_set_str(o, "kind", secrets.kind);
+	json_set_str(o, "type", json_get_str(object, "type"));
+	for (size_t i = 0; i < array_len(kept); i++) {
+		const struct json *v = json_path(object, "metadata", kept[i], NULL);
+
+		json_set(meta, kept[i], v ? json_dup(v) : NULL);
+	}
+	return o;
+}
+
 static int put_secret(struct keeper *k, struct seen *s, struct err *e)
 {
-	cleanup_json struct json *o = authority_write(&s->secret, s->object, k->o.ns, k->o.secret);
+	const struct json *before = s->object ? s->object : k->shape;
+	cleanup_json struct json *o = authority_write(&s->secret, before, k->o.ns, k->o.secret);
 	int r;
 
 	if (s->object)
@@ -212,6 +233,9 @@ static int patch_bundles(struct keeper *k, struct seen *s, bool keep_strangers, 
 		if (patch)
 			r = kube_patch(k->client, &hooks[i], NULL, k->o.configuration, NULL,
 				       KUBE_PATCH_JSON, patch, REQUEST_MS, NULL, e);
+		if (r == -ERR_INVALID &&
+		    e->http_status == 422) /* a test of the patch did not hold */
+			e->code = ERR_CONFLICT;
 		if (r)
 			return err_wrap(e, "writing caBundle of %s %s", hooks[i].kind,
 					k->o.configuration);
@@ -286,8 +310,11 @@ static int turn(struct keeper *k, int64_t *ret_rest, struct err *e)
 	r = act(k, &s, a, e);
 	if (r)
 		return r;
-	if (s.facts.serving_it || a == PLAN_SERVE)
+	if (s.facts.serving_it || a == PLAN_SERVE) {
 		authority_copy(&k->remembered, &s.secret);
+		json_free(k->shape);
+		k->shape = shape_of(s.object);
+	}
 	note_ca(k, &s);
 	*ret_rest = a == PLAN_WAIT ? rest_ms(k, &s.facts) : 0;
 	if (a == PLAN_WAIT)
@@ -434,6 +461,7 @@ void keeper_free(struct keeper *k)
 	http_client_free(k->sleeper);
 	http_cancel_free(k->cancel);
 	authority_done(&k->remembered);
+	json_free(k->shape);
 	strlist_done(&k->names);
 	free((void *)(uintptr_t)k->o.ns);
 	free((void *)(uintptr_t)k->o.secret);

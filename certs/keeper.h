@@ -9,7 +9,8 @@
  *
  * The permissions that it needs: get, list, watch, update of the one Secret and create of Secrets in
  * the namespace; get, list, watch, patch of the two configurations. A configuration that does not
- * exist (yet) is nothing to wait for.
+ * exist (yet) is nothing to wait for. A Secret that somebody has deleted is made anew as it was,
+ * labels and annotations included.
  */
 #ifndef CERTS_KEEPER_H
 #define CERTS_KEEPER_H

@@ -28,7 +28,7 @@ static bool too_early(const struct plan_facts *f)
 
 static enum plan_action with_new_leaf(const struct plan_facts *f)
 {
-	return too_early(f) ? PLAN_WAIT : PLAN_SERVE;
+	return too_early(f) && !f->same_ca ? PLAN_WAIT : PLAN_SERVE;
 }
 
 static enum plan_action with_next(const struct plan_facts *f)

@@ -43,6 +43,7 @@ struct plan_facts {
 	int64_t settle_ms;   /* how long API servers may take to follow a bundle */
 	bool serving_it;     /* this replica serves that leaf */
 	bool serving;	     /* it serves a leaf that is valid now */
+	bool same_ca;	     /* which ca has signed, too */
 };
 
 enum plan_action {

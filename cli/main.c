@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "cli/input.h"
+#include "cli/qualify.h"
 #include "cli/render.h"
 #include "cli/validate.h"
 #include "common/base.h"
@@ -17,6 +18,7 @@ static const struct command commands[] = {
 	{ "validate", validate_main, "judge WorkerApps in files by the rules of the webhook" },
 	{ "render", render_main,
 	  "print every object that the controller would make of a WorkerApp" },
+	{ "qualify", qualify_main, "test whether an object store can be trusted with cells" },
 };
 
 static void usage(FILE *to)

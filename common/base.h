@@ -39,7 +39,7 @@
 		if (*p)                                                                            \
 			free_fn(*p);                                                               \
 	}                                                                                          \
-	_Static_assert(sizeof(type) > 0, "a type")
+	_Static_assert(true, "what takes the semicolon")
 
 /* Memory of the caller; each aborts when there is none. Sizes are bounded by the callers. */
 void *xmalloc(size_t n) must_use;

@@ -347,7 +347,7 @@ static __attribute__((noinline)) js_err grow_keys(js_ctx *ctx)
 {
 	if (ctx->cap >= ctx->max_keys)
 		return JS_ERR_LIMIT;
-	uint32_t cap = ctx->cap * 2 < ctx->max_keys ? ctx->cap * 2 : ctx->max_keys;
+	uint32_t cap = ctx->cap && ctx->cap < ctx->max_keys / 2 ? ctx->cap * 2 : ctx->max_keys;
 	struct js_key *k = realloc(ctx->keys, cap * sizeof *k);
 	if (k)
 		ctx->keys = k;
@@ -407,6 +407,7 @@ struct frame {
 		goto fail;                                                                         \
 	} while (0)
 
+/* One loop with jumps on purpose; see the top. NOLINTNEXTLINE(readability-function-cognitive-complexity) */
 js_err js_scan(js_ctx *ctx, const char *buf, size_t len, const js_node *nodes, js_span *spans,
 	       size_t nspans, size_t *err_off)
 {

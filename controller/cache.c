@@ -19,6 +19,8 @@ const struct kube_kind cache_kinds[CACHE_KINDS] = {
 	[CACHE_PDB] = { "policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", true },
 	[CACHE_NETWORK_POLICY] = { "networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy",
 				   true },
+	[CACHE_STORE] = { WORKERAPP_GROUP, WORKERAPP_VERSION, "celldobjectstores",
+			  "CelldObjectStore", true },
 	[CACHE_HTTPROUTE] = { "gateway.networking.k8s.io", "v1", "httproutes", "HTTPRoute", true },
 	[CACHE_INGRESS] = { "networking.k8s.io", "v1", "ingresses", "Ingress", true },
 	[CACHE_VIRTUALSERVICE] = { "networking.istio.io", "v1", "virtualservices", "VirtualService",
@@ -124,6 +126,11 @@ bool cache_key_of(enum cache_kind kind, const struct json *object, char *key, si
 				  ? json_get_str(meta, "name")
 				  : json_get_str(json_get(meta, "labels"), WORKERAPP_LABEL);
 
+	if (kind == CACHE_STORE) {
+		key[0] = '@';
+		return join(key + 1, room - 1, json_get_str(meta, "namespace"),
+			    json_get_str(meta, "name"));
+	}
 	if (kind == CACHE_HPA)
 		return key_of_scaler(object, key, room);
 	return join(key, room, json_get_str(meta, "namespace"), app);
@@ -433,11 +440,16 @@ static void add_name(const char *name, void *value, void *ctx)
 	strlist_add(ctx, name);
 }
 
-void cache_apps(struct cache *c, struct strlist *ret)
+void cache_names(struct cache *c, enum cache_kind kind, struct strlist *ret)
 {
 	(void)pthread_mutex_lock(&c->lock);
-	map_each(c->objects[CACHE_APP], add_name, ret);
+	map_each(c->objects[kind], add_name, ret);
 	(void)pthread_mutex_unlock(&c->lock);
+}
+
+void cache_apps(struct cache *c, struct strlist *ret)
+{
+	cache_names(c, CACHE_APP, ret);
 }
 
 size_t cache_count(struct cache *c, enum cache_kind kind)

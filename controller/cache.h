@@ -21,6 +21,7 @@ enum cache_kind {
 	CACHE_SERVICE_ACCOUNT,
 	CACHE_PDB,
 	CACHE_NETWORK_POLICY,
+	CACHE_STORE,	/* CelldObjectStores: all of them */
 	CACHE_OPTIONAL, /* from here on: watched while the API server has them (discovery.h) */
 	CACHE_HTTPROUTE = CACHE_OPTIONAL,
 	CACHE_INGRESS,
@@ -40,7 +41,7 @@ void cache_free(struct cache *c);
 
 /*
  * The key "namespace/app" of the app that an object belongs to (by its label; a WorkerApp is its own; an autoscaler's by the
- * StatefulSet that it scales); false: to none.
+ * StatefulSet that it scales); false: to none. That of a CelldObjectStore is "@namespace/name".
  */
 bool cache_key_of(enum cache_kind kind, const struct json *object, char *key, size_t room);
 /* Takes notice of an object. False: it is not newer than what is there, and nothing happened. */
@@ -70,6 +71,8 @@ struct cache_brief {
 };
 /* False: there is no such app. */
 bool cache_brief(struct cache *c, const char *key, struct cache_brief *ret);
+/* All objects of a kind (not pods) as "namespace/name". */
+void cache_names(struct cache *c, enum cache_kind kind, struct strlist *ret);
 /* All apps as "namespace/name". */
 void cache_apps(struct cache *c, struct strlist *ret);
 size_t cache_count(struct cache *c, enum cache_kind kind);

@@ -90,17 +90,17 @@ static bool same_namespace(const struct holder *a, const struct holder *b)
 }
 
 /* "*.example.com" covers "chat.example.com", and "a.chat.example.com" too where a Gateway reads it. */
-static bool covers(const char *wild, const char *name)
+static bool covers(const char *wild, const char *host)
 {
-	return str_starts(wild, "*.") && str_ends(name, wild + 1);
+	return str_starts(wild, "*.") && str_ends(host, wild + 1);
 }
 
-static bool clash(const struct holder *a, const char *name, const struct holder *b,
-		  const char *other)
+static bool clash(const struct holder *a, const char *of_a, const struct holder *b,
+		  const char *of_b)
 {
 	if (same_namespace(a, b))
-		return str_eq(name, other) && str_eq(a->path, b->path);
-	return str_eq(name, other) || covers(name, other) || covers(other, name);
+		return str_eq(of_a, of_b) && str_eq(a->path, b->path);
+	return str_eq(of_a, of_b) || covers(of_a, of_b) || covers(of_b, of_a);
 }
 
 static bool wants(const struct holder *a, const char *name, const struct holder *b)

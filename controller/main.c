@@ -27,9 +27,13 @@
 #include "controller/options.h"
 #include "controller/queue.h"
 #include "controller/reconcile.h"
+#include "controller/secrets.h"
+#include "controller/slots.h"
 #include "controller/snapshot.h"
+#include "controller/stores.h"
 #include "controller/sweep.h"
 #include "controller/telemetry.h"
+#include "controller/tracker.h"
 #include "controller/watchdog.h"
 
 enum { FIRST_RETRY_MS = 200, MOST_RETRY_MS = 60000, EXIT_USAGE = 2 };
@@ -55,6 +59,10 @@ struct program {
 	_Atomic(struct kube_watch *) watch;
 	struct around *around;
 	struct sweeper *sweeper;
+	struct secrets *secrets;
+	struct tracker *tracker;
+	struct stores *stores;
+	struct slots *slots;
 	struct reconciler *reconciler;
 	struct snapshots *snapshots;
 	struct watchdog *watchdog;
@@ -97,6 +105,13 @@ static void look_at_all(struct program *p)
 	for (size_t i = 0; i < keys.n; i++)
 		queue_add(p->queue, keys.v[i]);
 	strlist_done(&keys);
+	cache_names(p->cache, CACHE_STORE, &keys);
+	for (size_t i = 0; i < keys.n; i++) {
+		cleanup(freep) char *key = xasprintf("@%s", keys.v[i]);
+
+		queue_add(p->queue, key);
+	}
+	strlist_done(&keys);
 }
 
 static void won(void *ctx)
@@ -135,6 +150,8 @@ static void on_event(void *ctx, size_t kind, enum kube_watch_type type, const st
 		around_app(p->around, type, object);
 		exclusive_event(p->holdings, p->queue, false, type, object);
 	}
+	if (kind == CACHE_STORE)
+		exclusive_event(p->holdings, p->queue, true, type, object);
 	if (type == KUBE_DELETED) {
 		if (!cache_gone(p->cache, (enum cache_kind)kind, object, key, sizeof(key)))
 			return;
@@ -286,7 +303,9 @@ static int start_watch(struct program *p, struct err *e)
 	for (size_t i = 0; i < CACHE_OPTIONAL; i++)
 		kinds[i] = (struct kube_watch_kind){
 			.kind = &cache_kinds[i],
-			.label_selector = i == CACHE_APP ? p->o.selector : WORKERAPP_LABEL,
+			.label_selector = i == CACHE_APP     ? p->o.selector
+					  : i == CACHE_STORE ? NULL
+							     : WORKERAPP_LABEL,
 		};
 	r = kube_watch_start(&o, &w, e);
 	if (r)
@@ -364,6 +383,30 @@ static void swept(void *ctx, int64_t ms, size_t pods)
 	telemetry_swept(p->telemetry, ms, pods);
 }
 
+static void start_bucket(struct program *p)
+{
+	const struct secrets_opts secrets = { .client = p->client,
+					      .queue = p->queue,
+					      .interval_ms = p->o.secret_poll_ms,
+					      .active = leads,
+					      .ctx = p };
+	struct tracker_opts tracker = { .queue = p->queue,
+					.cancel = p->cancel,
+					.settings = p->settings,
+					.interval_ms = p->o.deploy_poll_ms,
+					.gs_endpoint = p->o.gs_endpoint,
+					.az_endpoint = p->o.az_endpoint,
+					.active = leads,
+					.ctx = p };
+	struct stores_opts stores = { .client = p->client, .cache = p->cache, .queue = p->queue };
+
+	p->secrets = secrets_start(&secrets);
+	tracker.secrets = stores.secrets = p->secrets;
+	p->tracker = tracker_start(&tracker);
+	p->stores = stores_new(&stores);
+	p->slots = slots_new(p->cache, p->o.max_rollouts);
+}
+
 /* Our own pod tells of which families pods are here: POD_IPS comes from its status.podIPs. */
 static bool pods_have_ipv6(void)
 {
@@ -398,6 +441,11 @@ static void start_workers(struct program *p)
 
 	p->sweeper = sweep_start(&sweep);
 	o.sweeper = p->sweeper;
+	start_bucket(p);
+	o.secrets = p->secrets;
+	o.tracker = p->tracker;
+	o.stores = p->stores;
+	o.slots = p->slots;
 	p->reconciler = reconcile_new(&o);
 	p->workers = xcalloc((size_t)p->o.workers, sizeof(*p->workers));
 	for (; p->n_workers < (size_t)p->o.workers; p->n_workers++) {
@@ -442,6 +490,8 @@ static void stop(struct program *p)
 	for (size_t i = 0; i < p->n_workers; i++)
 		(void)pthread_join(p->workers[i].thread, NULL);
 	sweep_stop(p->sweeper);
+	tracker_stop(p->tracker);
+	secrets_stop(p->secrets);
 	settings_stop(p->settings); /* nobody has a view of them any more */
 	if (p->lease)
 		lease_stop(p->lease, true);
@@ -451,6 +501,8 @@ static void stop(struct program *p)
 		kube_watch_stop(p->watch);
 	around_free(p->around); /* the watch tells it of apps, the servers ask it */
 	reconcile_free(p->reconciler);
+	stores_free(p->stores);
+	slots_free(p->slots);
 	event_recorder_free(p->events);
 	kube_client_free(p->client);
 	cache_free(p->cache);

@@ -24,6 +24,8 @@ struct fleet_memory {
 	char fingerprint[80]; /* of StatefulSet and pods; "": never seen */
 	int64_t changed_ms;   /* monotonic, when it became this */
 	int64_t empty_ms;     /* monotonic, since when no pod exists; 0: some do */
+	/* of claims.c while it makes the StatefulSet again: what is to be made, and who owned which field; owned */
+	struct json *reborn, *fields;
 };
 
 struct observe_input {

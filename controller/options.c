@@ -42,6 +42,18 @@ static size_t rows(struct options *o, struct flag to[MOST_ROWS])
 		  "port" },
 		{ "state-poll-interval", 0, FLAG_DURATION, &o->state_poll_ms, "15s", 100, HOUR,
 		  NULL, NULL, "pause between sweeps of all pods' /state" },
+		{ "deploy-poll-interval", 0, FLAG_DURATION, &o->deploy_poll_ms, "60s", 100, HOUR,
+		  NULL, NULL, "pause between two reads of a bucket's deploy pointer" },
+		{ "secret-poll-interval", 0, FLAG_DURATION, &o->secret_poll_ms, "60s", 100, HOUR,
+		  NULL, NULL, "pause between two reads of a Secret" },
+		{ "max-concurrent-rollouts", 0, FLAG_INT, &o->max_rollouts, "0", 0, 100000, NULL,
+		  NULL, "fleets that roll or are recreated at the same time; 0: no limit" },
+		{ "gs-endpoint", 0, FLAG_STRING, &o->gs_endpoint, NULL, 0, 0, NULL, "URL",
+		  "where deploy pointers of gs:// buckets are read, instead of Google's own "
+		  "place" },
+		{ "az-endpoint", 0, FLAG_STRING, &o->az_endpoint, NULL, 0, 0, NULL, "URL",
+		  "where deploy pointers of az:// buckets are read, instead of "
+		  "https://{account}.blob.core.windows.net" },
 		{ "settle", 0, FLAG_DURATION, &o->settle_ms, "10s", 0, HOUR, NULL, NULL,
 		  "how long a fleet must have been unchanged before the next pod is released" },
 		{ "recreate-hold", 0, FLAG_DURATION, &o->hold_ms, "10s", 0, HOUR, NULL, NULL,

@@ -9,10 +9,16 @@
 #include "common/kube/event.h"
 #include "common/log.h"
 #include "common/map.h"
+#include "controller/claims.h"
+#include "controller/detail.h"
+#include "controller/slots.h"
+#include "controller/stores.h"
 #include "controller/turn.h"
 
 /* A sweep that is older than this is made anew before a gate is asked. */
 enum { SWEEP_AGAIN_MS = 2000 };
+/* Claims are not watched: whether a foreign one has gone is looked at again after. */
+enum { CLAIMS_AGAIN_MS = 30000 };
 
 struct reconciler {
 	struct reconcile_opts o;
@@ -20,12 +26,21 @@ struct reconciler {
 	struct map *memories;
 };
 
+static void free_memory(void *p)
+{
+	struct fleet_memory *m = p;
+
+	json_free(m->reborn);
+	json_free(m->fields);
+	free(m);
+}
+
 struct reconciler *reconcile_new(const struct reconcile_opts *o)
 {
 	struct reconciler *r = xcalloc(1, sizeof(*r));
 
 	r->o = *o;
-	r->memories = map_new(free);
+	r->memories = map_new(free_memory);
 	(void)pthread_mutex_init(&r->lock, NULL);
 	return r;
 }
@@ -58,6 +73,8 @@ static void forget(struct reconciler *r, const char *key)
 	(void)pthread_mutex_lock(&r->lock);
 	map_del(r->memories, key);
 	(void)pthread_mutex_unlock(&r->lock);
+	slots_give(r->o.slots, key);
+	bucket_forget(&r->o, key);
 }
 
 /* False: there is no such app (any more). */
@@ -83,20 +100,62 @@ static bool begin(struct reconciler *r, const char *key, struct turn *t)
 	return true;
 }
 
+/* A write that makes pods must not give them somebody else's claims; then nothing is written, and asked again later. */
+static int check_claims(struct turn *t, struct err *e)
+{
+	const struct rollout_decision *d = &t->decision;
+	bool makes_pods = !t->facts.exists || d->replicas > t->facts.replicas;
+	bool foreign = false;
+	int r = makes_pods ? claims_check(t, &foreign, e) : 0;
+
+	if (r || !foreign)
+		return r;
+	t->obs->refused = true;
+	rollout_decide(t->obs, &t->decision);
+	queue_add_after(t->o->queue, t->key, CLAIMS_AGAIN_MS);
+	return 0;
+}
+
+/* The first write of a roll needs a slot, which is given back at rest. */
+static void ask_for_slot(struct turn *t)
+{
+	struct rollout_decision *d = &t->decision;
+
+	if ((d->write != ROLLOUT_WRITE_FREEZE && d->write != ROLLOUT_WRITE_STOP) ||
+	    slots_take(t->o->slots, t->key))
+		return;
+	d->write = ROLLOUT_WRITE_NONE;
+	d->reason = ROLLOUT_SLOT;
+	d->ordinal = -1;
+	d->requeue = t->o->recheck_ms;
+}
+
+static void give_slot(struct turn *t)
+{
+	if (t->facts.partition == ROLLOUT_REST && t->facts.remembered < 0 &&
+	    t->decision.phase != ROLLOUT_RECREATING)
+		slots_give(t->o->slots, t->key);
+}
+
 /* What is due by the cache is decided again on what the API server has now; then it is written. */
 static int act(struct turn *t, bool *ret_wrote, struct err *e)
 {
 	int r;
 
 	*ret_wrote = false;
+	ask_for_slot(t);
 	if (t->decision.write == ROLLOUT_WRITE_NONE)
 		return 0;
 	r = turn_read_live(t, e);
 	if (r)
 		return r;
 	turn_decide(t);
+	ask_for_slot(t);
 	if (t->decision.write == ROLLOUT_WRITE_NONE)
 		return 0;
+	r = check_claims(t, e);
+	if (r || t->decision.write == ROLLOUT_WRITE_NONE)
+		return r;
 	r = workload_write(t, e);
 	*ret_wrote = !r;
 	return r;
@@ -147,15 +206,9 @@ static bool ask_for_sweep(struct turn *t)
 	return false;
 }
 
-static bool serves_own_version(const struct turn *t)
-{
-	return t->version_known &&
-	       celld_facts_of(t->view->table, t->input.version)->state_deployment;
-}
-
 static struct json *make_status(struct turn *t)
 {
-	struct status_condition more[5];
+	struct status_condition more[9];
 	struct status_input in = {
 		.app = t->app,
 		.obs = t->obs,
@@ -168,9 +221,10 @@ static struct json *make_status(struct turn *t)
 		.spec_valid = t->verdict.spec_valid,
 		.spec_message = t->verdict.spec_message,
 		.expected = t->expected,
-		.tells_deployment = serves_own_version(t),
+		.tells_deployment = turn_serves_version(t),
 		.more = more,
 		.url = t->around.url,
+		.refused_text = t->refused_text,
 	};
 	char now[CLOCK_TEXT];
 
@@ -183,10 +237,32 @@ static struct json *make_status(struct turn *t)
 							   "nothing is written to the workload" };
 	if (!t->app->deleting)
 		more[in.n_more++] = t->exclusive;
+	in.n_more += bucket_conditions(t, more + in.n_more);
 	in.n_more += around_conditions(t, more + in.n_more);
 	clock_text(clock_wall_ms(), now);
 	in.now = now;
 	return status_build(&in);
+}
+
+/* A status that says that a member needs hands is an Event too. */
+static void tell_stuck(struct turn *t, const struct json *status)
+{
+	struct event_about about = { .api_version = WORKERAPP_API,
+				     .kind = "WorkerApp",
+				     .namespace = t->app->namespace,
+				     .name = t->app->name,
+				     .uid = t->app->uid,
+				     .resource_version = t->app->resource_version };
+
+	for (const struct json *c = json_first(json_get(status, "conditions")); c;
+	     c = json_next(c)) {
+		const char *reason = json_get_str(c, "reason");
+
+		if (reason && str_eq(json_get_str(c, "type"), "Progressing") &&
+		    (str_eq(reason, "MemberStuck") || str_eq(reason, "FailedCreate")))
+			event_emit(t->o->events, &about, true, reason, "Wait",
+				   json_get_str(c, "message"));
+	}
 }
 
 static int write_status(struct turn *t, struct err *e)
@@ -216,6 +292,7 @@ static int write_status(struct turn *t, struct err *e)
 	if (r)
 		return err_wrap(e, "writing the status");
 	(void)cache_put(t->o->cache, CACHE_APP, answer);
+	tell_stuck(t, json_get(body, "status"));
 	return 0;
 }
 
@@ -235,12 +312,12 @@ static void tell_refusal(struct turn *t)
 
 static int work(struct turn *t, struct err *e)
 {
-	bool wrote = false;
+	bool wrote = false, busy = false;
 	int r;
 
 	turn_read_cached(t);
 	turn_decide(t);
-	if (!t->verdict.refusal.reason && !t->obs->no_workload) {
+	if (!t->verdict.refusal.reason && !t->obs->no_workload && !t->bucket.store_missing) {
 		r = children_apply(t, e);
 		if (r)
 			return r;
@@ -251,17 +328,22 @@ static int work(struct turn *t, struct err *e)
 	}
 	r = around_apply(t, e);
 	if (!r)
+		r = claims_grow(t, &busy, e);
+	if (!r && !busy)
 		r = act(t, &wrote, e);
-	if (r)
+	if (r || busy)
 		return r;
 	if (wrote) {
 		queue_add(t->o->queue, t->key); /* the status of what has become of it */
 		return 0;
 	}
+	give_slot(t);
+	bucket_tell(t);
 	if (t->decision.requeue > 0)
 		queue_add_after(t->o->queue, t->key, t->decision.requeue);
 	if (ask_for_sweep(t))
 		return 0;
+	detail_find(t, &t->refused_text);
 	r = write_status(t, e);
 	if (!r)
 		tell_refusal(t);
@@ -274,6 +356,8 @@ bool reconcile(struct reconciler *r, const char *key)
 	struct err e = ERR_INIT;
 	int result = 0;
 
+	if (stores_is_key(key))
+		return stores_reconcile(r->o.stores, key);
 	if (!begin(r, key, &t)) {
 		faults_done(&t.faults);
 		forget(r, key);

@@ -10,6 +10,10 @@
 #include "controller/sweep.h"
 
 struct kube_client;
+struct secrets;
+struct slots;
+struct stores;
+struct tracker;
 struct event_recorder;
 struct around;
 
@@ -24,6 +28,10 @@ struct reconcile_opts {
 	struct around *around;
 	struct settings *settings;
 	struct holdings *holdings;
+	struct secrets *secrets;
+	struct tracker *tracker;
+	struct stores *stores;
+	struct slots *slots;
 	const char *operator_namespace;
 	bool ipv6; /* pods of this cluster have IPv6 addresses */
 	int64_t settle_ms, hold_ms, recheck_ms;

@@ -8,6 +8,8 @@
 #include "common/clock.h"
 #include "common/kube/client.h"
 #include "controller/exclusive.h"
+#include "common/limits.h"
+#include "controller/adopt.h"
 
 enum { FRESH_MS = 15000 };
 
@@ -72,20 +74,22 @@ static void choose_version(struct turn *t)
 	const char *recorded =
 		json_str(json_path(t->sts, "metadata", "annotations", ANNOTATION_EXPECTED, NULL));
 
-	/* Without having read the bucket, `auto` means what the live fleet runs. */
-	t->expected = t->app->app_version_auto ? live : t->app->app_version;
 	t->version_known =
 		image_celld_version(t->app->image, t->app->celld_version, &t->input.version, NULL);
+	t->input.app = t->app;
+	t->input.table = t->view->table;
+	t->input.operator_namespace = t->o->operator_namespace;
+	t->input.ipv6 = t->o->ipv6;
+	bucket_look(t);
+	t->expected = t->app->app_version;
+	if (t->app->app_version_auto)
+		t->expected = t->bucket.version[0] ? t->bucket.version : NULL;
 	free(take(t->app_version));
 	if (!t->expected)
 		return;
 	t->app_version = xstrdup(desired_app_version(t->app->policy, t->expected, recorded, live));
-	t->input.app = t->app;
-	t->input.table = t->view->table;
 	t->input.app_version = t->app_version;
 	t->input.expected = t->expected;
-	t->input.operator_namespace = t->o->operator_namespace;
-	t->input.ipv6 = t->o->ipv6;
 }
 
 static int wanted(const struct workerapp *app)
@@ -93,11 +97,22 @@ static int wanted(const struct workerapp *app)
 	return app->autoscaling.enabled ? -1 : (int)app->replicas;
 }
 
-static int first_size(const struct workerapp *app)
+/*
+ * The size to start with. Where somebody has deleted the StatefulSet and pods are left, no smaller than it was: those beyond
+ * its size would all end at once.
+ */
+static int first_size(const struct turn *t)
 {
-	if (app->autoscaling.enabled && app->autoscaling.min > app->replicas)
-		return (int)app->autoscaling.min;
-	return (int)app->replicas;
+	const struct workerapp *app = t->app;
+	int64_t size = app->replicas;
+
+	if (app->autoscaling.enabled && app->autoscaling.min > size)
+		size = app->autoscaling.min;
+	for (size_t i = 0; !t->facts.exists && i < t->n_pods; i++) {
+		if (t->pods[i].ordinal >= size && t->pods[i].ordinal < LIMIT_REPLICAS)
+			size = t->pods[i].ordinal + 1;
+	}
+	return (int)size;
 }
 
 static void judge(struct turn *t, bool due)
@@ -110,7 +125,8 @@ static void judge(struct turn *t, bool due)
 		.sts = &t->facts,
 		.pods = t->pods,
 		.n_pods = t->n_pods,
-		.template_due = due,
+		/* pods that lost their StatefulSet get one with this template */
+		.template_due = due || (!t->facts.exists && t->n_pods),
 		.version_known = t->version_known,
 		.version = t->input.version,
 	};
@@ -132,6 +148,7 @@ static void observe(struct turn *t, bool due)
 		.fresh_ms = FRESH_MS,
 	};
 	struct rollout_obs *o = t->obs;
+	bool own;
 
 	memset(o, 0, sizeof(*o));
 	observe_remember(t->memory, &in);
@@ -140,17 +157,36 @@ static void observe(struct turn *t, bool due)
 	o->paused = t->app->paused;
 	o->refused = t->verdict.refusal.reason != NULL;
 	/* Whoever runs is left running: it lost nothing by coming late to a rule. */
-	o->no_workload =
-		!t->expected || !t->version_known ||
-		(!exclusive_condition(t->o, t->app, t->sts != NULL, &t->exclusive) && !t->sts);
+	own = exclusive_condition(t->o, t->app, t->sts != NULL, &t->exclusive) || t->sts;
+	o->no_workload = !t->expected || !t->version_known || !own;
 	o->template_due = due;
 	o->stop_all = t->verdict.stop_all;
 	o->autoscaler = t->around.scaling.active;
 	o->want = wanted(t->app);
-	o->start = first_size(t->app);
+	o->start = first_size(t);
 	o->settle = t->o->settle_ms;
 	o->hold = t->o->hold_ms;
 	o->recheck = t->o->recheck_ms;
+}
+
+bool turn_serves_version(const struct turn *t)
+{
+	return t->version_known &&
+	       celld_facts_of(t->view->table, t->input.version)->state_deployment;
+}
+
+/* InPlace ends when every pod serves the version; not when the bucket names another one, which no pod will ever serve. */
+static void judge_adoption(struct turn *t)
+{
+	const struct adopt_input in = {
+		.pods = t->pods, .states = t->states, .n_pods = t->n_pods, .expected = t->expected
+	};
+	const char *named = t->bucket.pointer;
+
+	if (t->app->policy != POLICY_IN_PLACE || !t->expected || !turn_serves_version(t))
+		return;
+	if (!named[0] || str_eq(named, t->expected))
+		adopt_judge(&in, &t->decision);
 }
 
 void turn_decide(struct turn *t)
@@ -161,6 +197,7 @@ void turn_decide(struct turn *t)
 	around_observe(t);
 	due = workload_due(t);
 	judge(t, due);
+	bucket_judge(t, due);
 	if (t->sts && !children_is_ours(t, t->sts)) {
 		t->foreign = true;
 		t->verdict.refusal.reason = "ForeignObject";
@@ -172,6 +209,8 @@ void turn_decide(struct turn *t)
 	}
 	observe(t, due);
 	rollout_decide(t->obs, &t->decision);
+	bucket_hold(t);
+	judge_adoption(t);
 }
 
 void turn_done(struct turn *t)
@@ -182,7 +221,9 @@ void turn_done(struct turn *t)
 	around_view_done(&t->around);
 	free(t->name);
 	free(t->app_version);
+	free(t->refused_text);
 	free(t->obs);
+	bucket_view_done(&t->bucket);
 	faults_done(&t->faults);
 	workerapp_free(t->app);
 }

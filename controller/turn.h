@@ -4,6 +4,7 @@
 #ifndef CONTROLLER_TURN_H
 #define CONTROLLER_TURN_H
 
+#include "controller/bucket.h"
 #include "controller/around.h"
 #include "controller/observe.h"
 #include "controller/reconcile.h"
@@ -19,6 +20,7 @@ struct turn {
 	char *name;	      /* of StatefulSet, Service ... */
 
 	struct desired_input input;
+	struct bucket_view bucket;
 	bool version_known;
 	const char *expected; /* version that the fleet should serve; NULL: not known */
 	char *app_version;    /* of the template */
@@ -34,7 +36,8 @@ struct turn {
 	struct rollout_obs *obs;
 	struct rollout_decision decision;
 	struct around_view around;
-	bool foreign; /* an object of ours by name belongs to somebody else */
+	char *refused_text; /* why no pod is made; NULL: not known */
+	bool foreign;	    /* an object of ours by name belongs to somebody else */
 };
 
 /* Reads StatefulSet and pods: from the cache, or from the API server. */
@@ -42,6 +45,8 @@ void turn_read_cached(struct turn *t);
 int turn_read_live(struct turn *t, struct err *e);
 /* Fills verdict, obs and decision from what was read. */
 void turn_decide(struct turn *t);
+/* Whether this celld says in /state which version it serves. */
+bool turn_serves_version(const struct turn *t);
 void turn_done(struct turn *t);
 
 /* Makes every child but the StatefulSet what it should be. Sets t->foreign and returns 0 for a foreign one. */
@@ -50,7 +55,7 @@ int children_apply(struct turn *t, struct err *e);
  * Makes one object, which is taken, what it should be. *ret_live (may be NULL): what is there then, the caller's. ERR_EXISTS:
  * it is somebody else's.
  */
-int children_put(struct turn *t, enum cache_kind kind, struct json *want, struct json **ret_live,
+int children_put(struct turn *t, enum cache_kind kind, struct json *object, struct json **ret_live,
 		 struct err *e);
 /* Deletes an object of ours that the cache knows; 0 when there is none. */
 int children_drop(struct turn *t, enum cache_kind kind, const char *name, struct err *e);

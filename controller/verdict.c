@@ -71,8 +71,8 @@ static struct compat_verdict judge(const struct verdict_input *in)
 	bool unread;
 	size_t n = running(in, all, &unread);
 	struct compat_facts facts = {
-		.bucket_both =
-			in->sts->bucket_durability && in->app->durability == DURABILITY_BUCKET,
+		.bucket_both = (!in->sts->exists || in->sts->bucket_durability) &&
+			       in->app->durability == DURABILITY_BUCKET,
 		.stopped = in->n_pods == 0 && in->sts->replicas == 0,
 		.acknowledged = in->app->acknowledged,
 	};
@@ -95,6 +95,13 @@ static void of_versions(const struct verdict_input *in, struct verdict *ret)
 
 	if (v.way == COMPAT_ROLLING)
 		return;
+	if (v.way == COMPAT_RECREATE && !in->sts->exists) {
+		refuse(ret, "BreakingUpgrade",
+		       "pods of another celld version run without their StatefulSet, and the new "
+		       "one may "
+		       "not run beside them; delete these pods, or set the version that they run");
+		return;
+	}
 	if (v.way == COMPAT_RECREATE && recreate) {
 		ret->stop_all = true;
 		return;
@@ -108,10 +115,10 @@ void verdict_of_change(const struct verdict_input *in, struct verdict *ret)
 {
 	bool recreate = in->app->strategy == STRATEGY_RECREATE;
 
-	if (!in->sts->exists || !in->template_due || !in->version_known)
+	if ((!in->sts->exists && !in->n_pods) || !in->template_due || !in->version_known)
 		return;
 	of_versions(in, ret);
-	if (ret->refusal.reason || in->app->storage.set == in->sts->has_claims)
+	if (ret->refusal.reason || !in->sts->exists || in->app->storage.set == in->sts->has_claims)
 		return;
 	if (recreate)
 		ret->stop_all = true;

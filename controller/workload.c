@@ -21,7 +21,8 @@ bool workload_due(const struct turn *t)
 	cleanup_json struct json *want = NULL;
 	char intent[DIGEST_HEX];
 
-	if (!t->facts.exists || !t->version_known || !t->app_version)
+	/* without its store nobody knows what the template should be */
+	if (t->bucket.store_missing || !t->facts.exists || !t->version_known || !t->app_version)
 		return false;
 	desired_intent(&t->input, intent);
 	if (!str_eq(intent, t->facts.intent))

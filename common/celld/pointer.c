@@ -5,13 +5,21 @@
 #include "common/json.h"
 #include "common/limits.h"
 
-static const char legal[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+static bool legal(char c)
+{
+	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+	       c == '.' || c == '_' || c == '-';
+}
 
 bool celld_version_id(const char *s)
 {
 	size_t n = strnlen(s, CELLD_VERSION_ID);
 
-	return n >= 1 && n <= 128 && strspn(s, legal) == n;
+	for (size_t i = 0; i < n; i++) {
+		if (!legal(s[i]))
+			return false;
+	}
+	return n >= 1 && n <= 128;
 }
 
 int celld_pointer_parse(const char *body, size_t len, char version[CELLD_VERSION_ID], struct err *e)

@@ -33,6 +33,7 @@ struct kube_client {
 	pthread_mutex_t lock; /* of what follows */
 	double tokens;	      /* requests that may go now; negative: reserved by waiters */
 	int64_t filled_ms;
+	int64_t hold_ms; /* monotonic: the server wants nothing before */
 	struct count counts[COUNTS];
 	size_t n_counts;
 };
@@ -102,6 +103,33 @@ void kube_client_counts(struct kube_client *c,
 	(void)pthread_mutex_unlock(&c->lock);
 }
 
+/*
+ * 429 is about all that we send, not about this request alone: nobody sends before the moment that the server names, plus
+ * up to a tenth, so that not all come at once.
+ */
+static void hold_back(struct kube_client *c, const struct http_response *r)
+{
+	int64_t wait = r->retry_after_ms > 0 ? r->retry_after_ms : 1000, until;
+
+	if (r->status != 429)
+		return;
+	until = clock_mono_ms() + wait + clock_mono_ms() % (wait / 10 + 1);
+	(void)pthread_mutex_lock(&c->lock);
+	if (until > c->hold_ms)
+		c->hold_ms = until;
+	(void)pthread_mutex_unlock(&c->lock);
+}
+
+static int64_t hold_left(struct kube_client *c)
+{
+	int64_t left;
+
+	(void)pthread_mutex_lock(&c->lock);
+	left = c->hold_ms - clock_mono_ms();
+	(void)pthread_mutex_unlock(&c->lock);
+	return left > 0 ? left : 0;
+}
+
 /* Takes a place in the queue: how long to wait for it. */
 static int64_t limit_reserve(struct kube_client *c)
 {
@@ -131,14 +159,19 @@ static void limit_give_back(struct kube_client *c)
 static int limit_wait(struct kube_client *c, struct http_client *h, const struct call *call,
 		      struct err *e)
 {
-	int64_t wait = limit_reserve(c), until = clock_mono_ms() + wait, now;
+	int64_t wait = limit_reserve(c), held = hold_left(c), until, now;
 
+	if (held > wait)
+		wait = held;
+	until = clock_mono_ms() + wait;
 	if (!wait)
 		return 0;
 	if (until >= call->deadline_ms) {
 		limit_give_back(c);
-		return err_set(e, ERR_THROTTLED, "own rate limit: %lld ms to wait",
-			       (long long)wait);
+		(void)err_set(e, ERR_THROTTLED, "%lld ms to wait: %s", (long long)wait,
+			      held ? "the server asked for it" : "own rate limit");
+		e->retry_after_ms = (int)wait;
+		return -ERR_THROTTLED;
 	}
 	while ((now = clock_mono_ms()) < until) {
 		if (http_client_sleep(h, until - now) < 0)
@@ -234,6 +267,7 @@ static int send_once(struct kube_client *c, struct http_client *h, const struct 
 		return -(int)e->code;
 	result = http_do(h, &r, ret, e);
 	count(c, call->verb, ret->status);
+	hold_back(c, ret);
 	return result;
 }
 

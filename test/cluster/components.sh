@@ -114,9 +114,11 @@ start_all() { # in the bed
 	cat > audit.yaml <<-X
 	apiVersion: audit.k8s.io/v1
 	kind: Policy
-	omitStages: [RequestReceived, ResponseStarted]
+	omitStages: [RequestReceived$([ "$READS" ] || echo ", ResponseStarted")]
 	rules:
-	- {level: None, verbs: [get, list, watch]}
+	- {level: None, nonResourceURLs: ["*"]}
+	- {level: None, userGroups: ["system:nodes", "system:masters"], verbs: [get, list, watch]}
+	$([ "$READS" ] || echo '- {level: None, verbs: [get, list, watch]}')
 	$([ "$LEASES" ] || echo '- {level: None, resources: [{group: coordination.k8s.io, resources: [leases]}]}')
 	- {level: Metadata}
 	X

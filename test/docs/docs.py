@@ -19,9 +19,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BIN = pathlib.Path(os.environ.get("BIN", ROOT / "build/debug/bin")).resolve()
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # Flags of other tools that the pages name.
-OTHERS = set("--all --args --as --for --nodes --previous --raw --replicas --show-managed-fields --tail --timeout --type".split())
+OTHERS = set("--all --all-namespaces --api-group --args --as --create-namespace --for --namespace --nodes --previous --raw --replicas --reuse-values --server-side --set --show-managed-fields --tail --take-ownership --timeout --type --wait".split())
 # Reasons of conditions at their best: nothing to do.
-GOOD = {"Ready", "Validated", "Observed"}
+GOOD = set("Configured InSync Tracking Ready Validated Observed RouteObserved IngressReconciled VirtualServiceReconciled PolicyReconciled "
+           "ScaledObjectReconciled".split())
 passed, failures = 0, []
 
 
@@ -124,11 +125,13 @@ def targets():
 def reasons():
     text = "".join(f.read_text() for f in sorted((ROOT / "controller").glob("*.c")))
     used = set(re.findall(r'\breason = "([A-Z][A-Za-z]+)"', text))
-    for call in re.findall(r"\b(?:refuse|condition)\((?:ret|in|t), [^;]*\);", text) + re.findall(r"progress_reason.*?\n}", text, re.S):
-        used.update(re.findall(r'"([A-Z][a-z]+(?:[A-Z][a-z]+)*)"', call))
+    calls = re.findall(r"\b(?:refuse|condition|say)\((?:ret|in|t|c|to|&[^,]*), [^;]*\);|\bstruct names \w+ = {[^}]*};", text)
+    for call in calls + re.findall(r"progress_reason.*?\n}", text, re.S):
+        used.update(re.findall(r'"([A-Z]+[a-z]+(?:[A-Z]+[a-z]+)*)"', call))
     used.update(re.findall(r'return "([A-Z][A-Za-z]+)"', re.search(r"status_phase\(.*?\n}", text, re.S)[0]))
     used -= {"True", "False", "Unknown"} | GOOD
-    used -= {t for t in used if re.search(rf'in, all, "{t}"|\.type = "{t}"|"type": "{t}"', text)} - {"Degraded"}
+    types = {t for t in used if re.search(rf'(in, all|say\([^",]*), "{t}"|{{\s*"{t}"|\.type = "{t}"', text)}
+    used -= types - {"Degraded"}
     pages = {p.stem for p in (ROOT / "docs/runbooks").glob("*.md")} - {"README", "alerts"}
     pages = {p for p in pages if not p.startswith("Celld")}  # those are alerts; test/metrics checks them
     for r in sorted(used - pages):

@@ -34,12 +34,12 @@ static void check(void)
 
 /* --- pods ------------------------------------------------------------------------------------------- */
 
-static struct rollout_pod kinds[700];
+static struct rollout_pod kinds[1000];
 static int n_kinds;
 
 static void add_kind(struct rollout_pod p)
 {
-	assert_true(n_kinds < 700);
+	assert_true(n_kinds < 1000);
 	kinds[n_kinds++] = p;
 }
 

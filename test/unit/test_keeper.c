@@ -333,6 +333,36 @@ static void test_a_change_is_seen(void **state)
 	stop(&f);
 }
 
+/* Deleted while it is served: made anew after the pause, with the same contents and marks. */
+static void test_a_deleted_secret_comes_back(void **state)
+{
+	cleanup_authority struct authority s = good_secret(), back = { .old = NULL };
+	cleanup(freep) char *full = hooks_text(s.ca.cert), *secret = NULL;
+	cleanup_json struct json *marked = authority_write(&s, NULL, "default", "cert"), *o = NULL;
+	struct fixture f = { .cert = NULL };
+
+	(void)state;
+	json_set_str(json_object_at(json_get_mutable(marked, "metadata"), "labels"), "helm", "yes");
+	json_set_str(json_get_mutable(marked, "metadata"), "uid", "u1");
+	secret = json_text(marked);
+	const struct script_step steps[] = {
+		WATCHES,
+		{ .want = "GET " SECRET, .body = secret },
+		{ .want = "GET " SECRET, .status = 404, .body = "{}", .again = true },
+		{ .want = "GET " MUT "/conf", .body = full, .again = true },
+		{ .want = "GET " VAL "/conf", .body = full, .again = true },
+		{ .want = "POST " SECRETS, .status = 409, .body = "{}", .again = true },
+	};
+	start(&f, steps, array_len(steps));
+	o = body_of(await_request(&f, "POST " SECRETS));
+	authority_read(o, &back);
+	assert_string_equal(back.ca.key, s.ca.key);
+	assert_string_equal(back.leaf.cert, s.leaf.cert);
+	assert_string_equal(json_str(json_path(o, "metadata", "labels", "helm", NULL)), "yes");
+	assert_null(json_path(o, "metadata", "uid", NULL));
+	stop(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -341,6 +371,7 @@ int main(void)
 		cmocka_unit_test(test_failures),
 		cmocka_unit_test(test_a_forced_rotation_is_begun),
 		cmocka_unit_test(test_a_change_is_seen),
+		cmocka_unit_test(test_a_deleted_secret_comes_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -373,6 +373,30 @@ static void test_rate_limit(void **state)
 	stop(&f);
 }
 
+/* 429 holds back everything that this process sends, for as long as the server says; not for less. */
+static void test_throttled(void **state)
+{
+	static const struct script_step steps[] = {
+		{ .status = 429, .headers = "Retry-After: 1\r\n", .body = "Too many requests" },
+		{ .body = "{}", .again = true },
+	};
+	struct fixture f;
+	int64_t begin;
+
+	(void)state;
+	start(&f, steps, 2);
+	begin = clock_mono_ms();
+	assert_int_equal(kube_get(f.client, &pods, "a", "x", 0, &f.got, &f.e), -ERR_THROTTLED);
+	/* no time to wait for it: not sent, and it says when to come back */
+	assert_int_equal(kube_get(f.client, &nodes, NULL, "n", 100, &f.got, &f.e), -ERR_THROTTLED);
+	assert_int_equal(script_count(f.server), 1);
+	assert_in_range(f.e.retry_after_ms, 1, 1101);
+	assert_int_equal(kube_get(f.client, &nodes, NULL, "n", 0, &f.got, &f.e), 0);
+	assert_true(clock_mono_ms() - begin >= 1000);
+	assert_int_equal(script_count(f.server), 2);
+	stop(&f);
+}
+
 /* --- credentials, counters, cancelling -------------------------------------------------------- */
 
 static void write_file(const char *path, const char *text)
@@ -503,6 +527,7 @@ int main(void)
 		cmocka_unit_test(test_apply_needs_name),
 		cmocka_unit_test(test_fence),
 		cmocka_unit_test(test_rate_limit),
+		cmocka_unit_test(test_throttled),
 		cmocka_unit_test(test_token_rotation),
 		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_cancel),

@@ -70,6 +70,18 @@ static void test_rotation_in_its_order(void **state)
 	assert_int_equal(plan_next(&f), PLAN_TRIM);
 }
 
+static void test_a_new_leaf_of_the_same_authority(void **state)
+{
+	struct plan_facts f = steady;
+
+	(void)state;
+	f.serving_it = false;
+	f.named_ms = 0; /* the bundles were healed a moment ago */
+	assert_int_equal(plan_next(&f), PLAN_WAIT);
+	f.same_ca = true; /* who trusts what is served trusts this */
+	assert_int_equal(plan_next(&f), PLAN_SERVE);
+}
+
 static void test_what_is_asked_for(void **state)
 {
 	struct plan_facts f = steady;
@@ -159,7 +171,7 @@ static void check_safe(const struct plan_facts *f, enum plan_action a)
 		ok = f->secret && !f->named;
 		break;
 	case PLAN_SERVE: /* no API server trusts it otherwise */
-		ok = f->named && alive(f->leaf) && settled(f);
+		ok = f->named && alive(f->leaf) && (settled(f) || f->same_ca);
 		break;
 	case PLAN_PROMOTE:
 		ok = f->named && alive(f->next) && settled(f);
@@ -188,7 +200,7 @@ static void begin_anew(struct plan_facts *f)
 	f->secret = true;
 	f->ca = f->leaf = PLAN_GOOD;
 	f->next = PLAN_NONE;
-	f->old = f->old_over = f->named = f->serving_it = false;
+	f->old = f->old_over = f->named = f->serving_it = f->same_ca = false;
 	f->ask = PLAN_ASK_NOTHING;
 	f->named_ms = 0;
 }
@@ -199,7 +211,7 @@ static void promote(struct plan_facts *f)
 	f->next = PLAN_NONE;
 	f->leaf = PLAN_GOOD;
 	f->old = true;
-	f->old_over = f->serving_it = false;
+	f->old_over = f->serving_it = f->same_ca = false;
 	f->ask = PLAN_ASK_NOTHING;
 }
 
@@ -224,7 +236,7 @@ static void apply(struct plan_facts *f, enum plan_action a)
 		f->named_ms = 0;
 		break;
 	case PLAN_SERVE:
-		f->serving_it = f->serving = true;
+		f->serving_it = f->serving = f->same_ca = true;
 		break;
 	case PLAN_RENEW:
 		f->leaf = PLAN_GOOD;
@@ -299,6 +311,7 @@ static struct plan_facts facts_of(unsigned pairs, unsigned bits, enum plan_ask a
 	f.strangers = bit(&bits);
 	f.serving_it = bit(&bits);
 	f.serving = bit(&bits);
+	f.same_ca = bit(&bits);
 	f.named_ms = bit(&bits) && f.named ? SETTLE : 0;
 	f.absent_ms = bit(&bits) ? PLAN_RECREATE_MS : 0;
 	return f;
@@ -310,7 +323,7 @@ static void test_every_combination(void **state)
 
 	(void)state;
 	for (unsigned pairs = 0; pairs < 343; pairs++) {
-		for (unsigned bits = 0; bits < 512; bits++) {
+		for (unsigned bits = 0; bits < 1024; bits++) {
 			for (enum plan_ask ask = PLAN_ASK_NOTHING; ask <= PLAN_ASK_CA; ask++, n++) {
 				struct plan_facts f = facts_of(pairs, bits, ask);
 
@@ -320,7 +333,7 @@ static void test_every_combination(void **state)
 			}
 		}
 	}
-	assert_int_equal(n, 526848);
+	assert_int_equal(n, 1053696);
 }
 
 static void test_names_of_steps(void **state)
@@ -337,6 +350,7 @@ int main(void)
 		cmocka_unit_test(test_steady_is_left_alone),
 		cmocka_unit_test(test_first_start),
 		cmocka_unit_test(test_rotation_in_its_order),
+		cmocka_unit_test(test_a_new_leaf_of_the_same_authority),
 		cmocka_unit_test(test_what_is_asked_for),
 		cmocka_unit_test(test_a_secret_that_went),
 		cmocka_unit_test(test_a_cluster_that_slept),

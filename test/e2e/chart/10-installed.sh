@@ -12,4 +12,4 @@ check "the quick start is accepted" kubectl apply -f "$root/crd/samples/accepted
 check "the fleet is Ready" ready $ns chat 60
 check "a refusal is the webhook's" contains \
 	"$(kubectl -n $ns patch workerapp chat --type merge -p '{"spec":{"celld":{"image":"ghcr.io/denoland/celld:v0.4.1"}}}' 2>&1)" \
-	"admission webhook"
+	"needs an acknowledgement"

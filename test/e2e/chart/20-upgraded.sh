@@ -3,8 +3,8 @@ namespace upgraded
 app web v0.6.2 | kubectl apply -f - > /dev/null
 check "the fleet is Ready" ready $ns web 60
 record upgraded
-helm() { "/tmp/bed-$BED_NAME/chart/helm" -n $OPERATOR "$@"; }
-upgrade() { helm upgrade celld-operator "/tmp/bed-$BED_NAME/chart/celld-operator.tgz" --reuse-values --wait --timeout 90s "$@"; }
+helm_() { "/tmp/bed-$BED_NAME/chart/helm" -n $OPERATOR "$@"; }
+upgrade() { helm_ upgrade celld-operator "/tmp/bed-$BED_NAME/chart/celld-operator.tgz" --reuse-values --wait --timeout 90s "$@"; }
 secret() { kubectl -n $OPERATOR get secret celld-operator-webhook-cert -o "jsonpath={.data.ca\.crt}"; }
 bundles() { kubectl get mutatingwebhookconfiguration,validatingwebhookconfiguration celld-operator -o json |
 	jq -r '.items[].webhooks[].clientConfig.caBundle' | sort -u; }
@@ -23,7 +23,7 @@ check "second upgrade" upgrade --set webhook.podLabels.touched=yes
 check "third upgrade" upgrade --set controllerManager.podAnnotations.touched=yes
 check "the authority is the same" [ "$(secret)" = "$before" ]
 check "and so are the bundles" [ "$(bundles)" = "$named" ]
-check "rollback" helm rollback celld-operator 1 --wait --timeout 90s
+check "rollback" helm_ rollback celld-operator 1 --wait --timeout 90s
 check "the authority is still the same" [ "$(secret)" = "$before" ]
 until_ 20 eval '[ "$(wc -l < "$calls")" -ge 20 ]'
 cp "$calls" "$calls.done"

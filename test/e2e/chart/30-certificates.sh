@@ -39,6 +39,7 @@ kubectl -n $OPERATOR delete secret $secret > /dev/null
 check "calls go on without the Secret" call
 heals "the deleted Secret comes back" 20 kubectl -n $OPERATOR get secret $secret
 check "with the same authority" [ "$(fingerprint ca.crt)" = "$was" ]
+check "and Helm's marks" [ "$(kubectl -n $OPERATOR get secret $secret -o 'jsonpath={.metadata.annotations.meta\.helm\.sh/release-name}')" = celld-operator ]
 
 was=$(fingerprint tls.crt)
 key=$(openssl ecparam -name prime256v1 -genkey -noout | openssl pkcs8 -topk8 -nocrypt | base64 -w0)

@@ -1,0 +1,84 @@
+#include "controller/slots.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "common/map.h"
+#include "controller/rollout.h"
+
+struct slots {
+	struct cache *cache;
+	int64_t limit;
+	pthread_mutex_t lock;
+	struct map *taken; /* key -> anything */
+	bool counted;	   /* those of before the start */
+};
+
+static char yes;
+
+struct slots *slots_new(struct cache *cache, int64_t limit)
+{
+	struct slots *s = xcalloc(1, sizeof(*s));
+
+	s->cache = cache;
+	s->limit = limit;
+	s->taken = map_new(NULL);
+	(void)pthread_mutex_init(&s->lock, NULL);
+	return s;
+}
+
+void slots_free(struct slots *s)
+{
+	if (!s)
+		return;
+	map_free(s->taken);
+	(void)pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+/* Between the turns of a Recreate the partition may be at rest; its phase tells. */
+static bool in_roll(const struct cache_brief *b)
+{
+	return b->sts_uid[0] && (b->partition != ROLLOUT_REST || str_eq(b->phase, "Recreating"));
+}
+
+static void count(struct slots *s)
+{
+	struct strlist keys = STRLIST_INIT;
+	struct cache_brief b;
+
+	cache_apps(s->cache, &keys);
+	for (size_t i = 0; i < keys.n; i++) {
+		if (cache_brief(s->cache, keys.v[i], &b) && in_roll(&b))
+			map_put(s->taken, keys.v[i], &yes);
+	}
+	s->counted = true;
+	strlist_done(&keys);
+}
+
+bool slots_take(struct slots *s, const char *key)
+{
+	bool has;
+
+	if (!s->limit)
+		return true;
+	(void)pthread_mutex_lock(&s->lock);
+	if (!s->counted)
+		count(s);
+	has = map_get(s->taken, key) != NULL;
+	if (!has && (int64_t)map_len(s->taken) < s->limit) {
+		map_put(s->taken, key, &yes);
+		has = true;
+	}
+	(void)pthread_mutex_unlock(&s->lock);
+	return has;
+}
+
+void slots_give(struct slots *s, const char *key)
+{
+	if (!s->limit)
+		return;
+	(void)pthread_mutex_lock(&s->lock);
+	map_del(s->taken, key);
+	(void)pthread_mutex_unlock(&s->lock);
+}

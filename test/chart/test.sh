@@ -1,0 +1,60 @@
+#!/bin/bash
+# test.sh [--update]: the chart without a cluster: lint, what it renders for each file of values in cases/ (compared with
+# NAME.golden beside it; --update writes them), values that the schema refuses (wrong.txt), and flags that the programs know.
+# Environment: PROFILE (debug): whose programs.
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+chart=$root/charts/celld-operator
+bin=$root/build/${PROFILE:-debug}/bin
+helm=$("$root/test/neighbours/build" helm) || exit 1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+ok() { passed=$((passed + 1)); }
+bad() { failed=$((failed + 1)); echo "FAILED  $*"; }
+check() { # WHAT CMD...
+	local what=$1
+	shift
+	if "$@" > "$work/out" 2>&1; then ok; else bad "$what"; sed 's/^/        | /' "$work/out" | tail -n 15; fi
+}
+render() { "$helm" template celld-operator "$chart" --namespace celld-operator-system "$@" 2> "$work/err"; }
+
+check "lint" "$helm" lint --strict "$chart"
+check "README.md and values.schema.json are of values.yaml" "$root/charts/generate" --check
+
+for values in "$here"/cases/*.yaml; do
+	name=$(basename "$values" .yaml) golden=${values%.yaml}.golden
+	if ! render --values "$values" > "$work/$name"; then
+		bad "$name: $(tail -n 1 "$work/err")"
+		continue
+	fi
+	# the definitions are crd/'s; here only that they are there counts
+	awk '/^---$/ {hold = $0; next} hold {if (/^# Source: .*crds.yaml/) {skip = 1} else {skip = 0; print hold}; hold = ""}
+		!skip' "$work/$name" > "$work/$name.short"
+	printf '# definitions: %s\n' "$(grep -c '^kind: CustomResourceDefinition' "$work/$name")" >> "$work/$name.short"
+	[ "${1-}" != --update ] || cp "$work/$name.short" "$golden"
+	check "$name renders as in $name.golden" diff -u "$golden" "$work/$name.short"
+done
+
+while IFS='|' read -r set words; do
+	if render --set "${set% }" > /dev/null; then
+		bad "$set is not refused"
+	elif grep -qF -- "${words# }" "$work/err"; then
+		ok
+	else
+		bad "$set: the message does not say '${words# }': $(tail -n 2 "$work/err")"
+	fi
+done < "$here/wrong.txt"
+
+for part in webhook controller; do
+	"$bin/celld-$part" --help > "$work/help"
+	for flag in $(cat "$work"/*.short | awk -v part="celld-operator/templates/$part-deployment.yaml" '/^# Source:/ {on = $3 == part} on' |
+		grep -oE -- '--[a-z-]+=' | sort -u); do
+		check "celld-$part knows ${flag%=}" grep -qE -- "^ +(-., )?${flag%=}( |$)" "$work/help"
+	done
+done
+check "flags were compared" grep -q -- --self-managed-certs "$work/default.short"
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ] && [ "$passed" -gt 20 ]
