@@ -192,7 +192,7 @@ static void faults_of_the_spec(void **state)
 	struct verdict v = { .spec_valid = true };
 
 	(void)state;
-	fault_add(&parsed, "type", "spec.hostnames", NULL, "must be a list");
+	fault_add(&parsed, "type", "spec.hostnames", "", "must be a list");
 	in.parse_faults = &parsed;
 	verdict_of_spec(&in, &v);
 	assert_false(v.spec_valid);
