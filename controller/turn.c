@@ -114,6 +114,14 @@ static int first_size(const struct turn *t)
 	return (int)size;
 }
 
+/* A StatefulSet that a Recreate replaces leaves its size in the status. */
+static int start_size(const struct turn *t)
+{
+	int kept = t->sts ? -1 : status_kept_size(t->app);
+
+	return t->app->autoscaling.enabled && kept > 0 ? kept : first_size(t);
+}
+
 static void judge(struct turn *t, bool due)
 {
 	const struct verdict_input in = {
@@ -154,12 +162,13 @@ static void observe(struct turn *t, bool due)
 	o->deleting = t->app->deleting;
 	o->paused = t->app->paused;
 	o->refused = t->verdict.refusal.reason != NULL;
+	o->leaving = t->leaving;
 	o->no_workload = !t->expected || !t->version_known;
 	o->template_due = due;
 	o->stop_all = t->verdict.stop_all;
 	o->autoscaler = t->around.scaling.active;
 	o->want = wanted(t->app);
-	o->start = first_size(t);
+	o->start = start_size(t);
 	o->settle = t->o->settle_ms;
 	o->hold = t->o->hold_ms;
 	o->recheck = t->o->recheck_ms;
@@ -190,10 +199,11 @@ void turn_decide(struct turn *t)
 
 	choose_version(t);
 	around_observe(t);
-	due = workload_due(t);
+	t->leaving = t->sts && (t->facts.terminating || children_is_former(t, t->sts));
+	due = !t->leaving && workload_due(t);
 	judge(t, due);
 	bucket_judge(t, due);
-	if (t->sts && !children_is_ours(t, t->sts)) {
+	if (t->sts && !t->leaving && !children_is_ours(t, t->sts)) {
 		t->foreign = true;
 		t->verdict.refusal.reason = "ForeignObject";
 		(void)snprintf(
