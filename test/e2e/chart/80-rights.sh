@@ -21,7 +21,7 @@ kubectl get clusterroles,roles --all-namespaces -l app.kubernetes.io/instance=ce
 		.rules[] | .verbs[] as $v | .resources[] as $r | "\($who) \($v) \(.apiGroups[0])/\($r)"' | sort -u > "$granted"
 # the rights that other scenarios use: a fleet with a route, a mesh or an autoscaler; one whose StatefulSet has to be made
 # anew; an event that happens again
-elsewhere='(delete apps/statefulsets|patch events.k8s.io/events|.* (gateway.networking.k8s.io/httproutes|networking.istio.io/virtualservices|security.istio.io/authorizationpolicies|keda.sh/scaledobjects|networking.k8s.io/ingresses|autoscaling/horizontalpodautoscalers))$'
+elsewhere='(delete apps/statefulsets|controller-manager get /secrets|patch celld-operator.io/celldobjectstores/status|patch events.k8s.io/events|.* (gateway.networking.k8s.io/httproutes|networking.istio.io/virtualservices|security.istio.io/authorizationpolicies|keda.sh/scaledobjects|networking.k8s.io/ingresses|autoscaling/horizontalpodautoscalers))$'
 check "every right that was used is the chart's" [ -z "$(comm -23 "$used" "$granted" | grep -v /selfsubject)" ]
 comm -23 "$used" "$granted"
 unused=$(comm -13 "$used" "$granted" | grep -vE "$elsewhere")
