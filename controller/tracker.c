@@ -9,7 +9,7 @@
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/map.h"
-#include "common/policy.h"
+#include "common/settings.h"
 
 enum { PAUSE_MS = 15000, MOST_INTERVALS = 4, IN_FLIGHT = 16, MORE_MS = 1000 /* at most */ };
 
@@ -148,6 +148,16 @@ static const char *endpoint_of(const struct tracker *t, const struct store_place
 	return *ret_own;
 }
 
+static bool may_be_local(struct tracker *t, const char *ns, const char *endpoint)
+{
+	const struct settings_view *v = settings_get(t->o.settings);
+	bool yes = v->policy->list[POLICY_ENDPOINT].n > 0 &&
+		   policy_allows(v->policy, POLICY_ENDPOINT, ns, endpoint);
+
+	settings_release(t->o.settings, v);
+	return yes;
+}
+
 static struct target *target_new(struct tracker *t, const char *app,
 				 const struct store_place *place, const char *ns,
 				 const char *secret)
@@ -155,13 +165,11 @@ static struct target *target_new(struct tracker *t, const char *app,
 	struct target *x = xcalloc(1, sizeof(*x));
 	cleanup(freep) char *own = NULL;
 	struct store_place p = *place;
-	bool listed;
 
 	p.endpoint = endpoint_of(t, place, &own);
 	if (place->scheme != SCHEME_S3)
 		p.allow_http = p.endpoint != NULL; /* the platform's word */
-	listed = t->o.policy && t->o.policy->list[POLICY_ENDPOINT].n > 0;
-	p.no_local = !listed || !policy_allows(t->o.policy, POLICY_ENDPOINT, ns, p.endpoint);
+	p.no_local = !may_be_local(t, ns, p.endpoint);
 	copy_place(&x->place, &p);
 	x->tracker = t;
 	x->app = xstrdup(app);

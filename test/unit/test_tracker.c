@@ -11,7 +11,7 @@
 
 #include "common/kube/client.h"
 #include "common/kube/config.h"
-#include "common/policy.h"
+#include "common/settings.h"
 #include "controller/tracker.h"
 #include "test/lib/script.h"
 
@@ -40,7 +40,7 @@ struct fixture {
 	struct queue *queue;
 	struct secrets *secrets;
 	struct tracker *tracker;
-	struct policy policy;
+	struct settings *settings;
 	int64_t pause_ms;
 };
 
@@ -51,6 +51,7 @@ static void begin(struct fixture *f, const struct script_step *api, size_t n_api
 	struct kube_client_opts client;
 	struct secrets_opts secrets;
 	struct tracker_opts tracker;
+	struct settings_options settings = { .poll_ms = -1 };
 
 	*f = (struct fixture){ .api = script_start(api, n_api, NULL),
 			       .s3 = script_start(s3, n_s3, NULL),
@@ -60,7 +61,9 @@ static void begin(struct fixture *f, const struct script_step *api, size_t n_api
 	client = (struct kube_client_opts){ .config = f->config, .cancel = f->cancel };
 	f->client = kube_client_new(&client);
 	f->queue = queue_new(10, 100);
-	assert_int_equal(policy_add(&f->policy, POLICY_ENDPOINT, script_url(f->s3), &e), 0);
+	strlist_add(&settings.allowed[POLICY_ENDPOINT], script_url(f->s3));
+	assert_int_equal(settings_start(&settings, &f->settings, &e), 0);
+	settings_options_done(&settings);
 	secrets = (struct secrets_opts){
 		.client = f->client, .queue = f->queue, .interval_ms = 100, .active = yes
 	};
@@ -68,7 +71,7 @@ static void begin(struct fixture *f, const struct script_step *api, size_t n_api
 	tracker = (struct tracker_opts){ .queue = f->queue,
 					 .secrets = f->secrets,
 					 .cancel = f->cancel,
-					 .policy = &f->policy,
+					 .settings = f->settings,
 					 .interval_ms = 100,
 					 .pause_ms = f->pause_ms,
 					 .active = yes };
@@ -84,7 +87,7 @@ static void end(struct fixture *f)
 	kube_client_free(f->client);
 	kube_config_free(f->config);
 	http_cancel_free(f->cancel);
-	policy_done(&f->policy);
+	settings_stop(f->settings);
 	script_stop(f->api);
 	script_stop(f->s3);
 }
