@@ -10,6 +10,7 @@
 #include "common/base.h"
 #include "common/err.h"
 #include "common/strlist.h"
+#include "common/yaml.h"
 
 struct json;
 
@@ -17,19 +18,23 @@ struct json;
 enum { EXIT_FINE, EXIT_REFUSED, EXIT_USAGE };
 
 struct input_object {
-	struct json *value; /* owned */
-	const char *file;   /* lent by the list of files */
-	size_t document;    /* in its file, from 1 */
+	struct json *value;	    /* owned */
+	const char *file;	    /* lent by the list of files */
+	size_t document;	    /* in its file, from 1 */
+	const struct yaml_doc *doc; /* lent by the input */
+	size_t item;		    /* in the list that doc is; SIZE_MAX: doc is the object */
 };
 
 struct input {
 	struct input_object *v;
 	size_t n, room;
+	struct yaml_docs **read; /* one for each file */
+	size_t n_read;
 };
 
 #define INPUT_INIT                                                                                 \
 	{                                                                                          \
-		.v = NULL, .n = 0, .room = 0                                                       \
+		.v = NULL, .n = 0, .room = 0, .read = NULL, .n_read = 0                            \
 	}
 
 /*
@@ -38,5 +43,7 @@ struct input {
  */
 int input_read(struct input *in, const char *file, FILE *stdin_, struct err *e);
 void input_done(struct input *in);
+/* The line and column, from 1, of a fault's path in the object's file; of the nearest thing around it. */
+void input_where(const struct input_object *o, const char *path, struct yaml_place *ret);
 
 #endif

@@ -3,22 +3,24 @@
 #include <string.h>
 
 #include "cli/input.h"
-#include "common/celld/table_load.h"
+#include "cli/report.h"
+#include "common/build_version.h"
 #include "common/flags.h"
-#include "common/kube/file.h"
-#include "common/limits.h"
+#include "common/settings.h"
 #include "common/workerapp_rules.h"
 
 struct options {
 	struct strlist files;
-	const char *old, *table;
+	const char *old, *output;
+	struct settings_options settings;
 	bool quiet, help;
 };
 
 struct run {
 	struct options o;
-	struct celld_table loaded; /* of --compat-table */
-	const struct celld_table *table;
+	struct settings *settings;
+	const struct settings_view *view;
+	struct report report;
 	struct input objects, olds;
 	size_t apps, refused, skipped;
 	bool several;
@@ -79,7 +81,7 @@ static void print_line(const struct run *run, FILE *to, const struct input_objec
 static void judge(const struct run *run, const struct workerapp *app, const struct workerapp *old,
 		  struct faults *faults, struct strlist *warnings)
 {
-	struct rules_facts facts = { .table = run->table };
+	struct rules_facts facts = { .table = run->view->table, .policy = run->view->policy };
 	struct faults unknown = FAULTS_INIT, old_unknown = FAULTS_INIT;
 
 	workerapp_rules(app, old, &facts, faults, warnings);
@@ -90,6 +92,27 @@ static void judge(const struct run *run, const struct workerapp *app, const stru
 	faults_add_all(faults, &unknown);
 	faults_done(&unknown);
 	faults_done(&old_unknown);
+}
+
+static void tell(struct run *run, const struct input_object *o, const struct faults *faults,
+		 const struct strlist *warnings)
+{
+	bool text = str_eq(run->o.output, "text");
+
+	for (size_t i = 0; i < faults->n; i++) {
+		const struct fault *f = &faults->v[i];
+
+		if (text)
+			print_line(run, run->out, o, "", f->path, f->message);
+		else
+			report_add(&run->report, o, f->rule, f->path, f->message);
+	}
+	for (size_t i = 0; !run->o.quiet && i < warnings->n; i++) {
+		if (text)
+			print_line(run, run->err, o, "warning: ", "", warnings->v[i]);
+		else
+			report_add(&run->report, o, NULL, "", warnings->v[i]);
+	}
 }
 
 static void judge_object(struct run *run, const struct input_object *o)
@@ -107,10 +130,7 @@ static void judge_object(struct run *run, const struct input_object *o)
 		fault_add(&faults, "unreadable", "the old object", "", "%s %s", e.field, e.message);
 	else
 		judge(run, app, old, &faults, &warnings);
-	for (size_t i = 0; i < faults.n; i++)
-		print_line(run, run->out, o, "", faults.v[i].path, faults.v[i].message);
-	for (size_t i = 0; !run->o.quiet && i < warnings.n; i++)
-		print_line(run, run->err, o, "warning: ", "", warnings.v[i]);
+	tell(run, o, &faults, &warnings);
 	run->refused += faults.n > 0;
 	workerapp_free(app);
 	workerapp_free(old);
@@ -126,6 +146,10 @@ static void judge_all(struct run *run)
 		else
 			run->skipped++;
 	}
+	if (str_eq(run->o.output, "json"))
+		report_json(&run->report, run->out);
+	if (str_eq(run->o.output, "sarif"))
+		report_sarif(&run->report, build_version, run->out);
 	if (run->o.quiet)
 		return;
 	fprintf(run->err, "%zu WorkerApp%s, %zu refused", run->apps, run->apps == 1 ? "" : "s",
@@ -136,20 +160,6 @@ static void judge_all(struct run *run)
 	fputc('\n', run->err);
 }
 
-static int read_table(struct run *run, struct err *e)
-{
-	cleanup(freep) char *text = NULL;
-	int r;
-
-	run->table = &run->loaded;
-	if (str_empty(run->o.table)) {
-		run->table = celld_table_builtin();
-		return 0;
-	}
-	r = file_read(run->o.table, LIMIT_CONFIG_FILE, &text, e);
-	return r ? r : celld_table_load(text, strlen(text), run->o.table, &run->loaded, e);
-}
-
 /* Every file is read before the first verdict, so that an unreadable one does not hide in the middle. */
 static int read_all(struct run *run, FILE *in)
 {
@@ -157,10 +167,11 @@ static int read_all(struct run *run, FILE *in)
 	int bad = 0;
 	size_t apps = 0;
 
-	if (read_table(run, &e)) {
-		fprintf(run->err, "kubectl-celld validate: --compat-table: %s\n", e.message);
+	if (settings_start(&run->o.settings, &run->settings, &e)) {
+		fprintf(run->err, "kubectl-celld validate: %s\n", e.message);
 		return -1;
 	}
+	run->view = settings_get(run->settings);
 	for (size_t i = 0; i < run->o.files.n; i++) {
 		if (input_read(&run->objects, run->o.files.v[i], in, &e)) {
 			fprintf(run->err, "kubectl-celld validate: %s\n", e.message);
@@ -191,7 +202,8 @@ static void print_help(const struct flag *flags, size_t n, FILE *to)
 
 static int validate(struct run *run, int argc, char **argv, FILE *in)
 {
-	const struct flag flags[] = {
+	static const char *const outputs[] = { "text", "json", "sarif", NULL };
+	const struct flag own[] = {
 		{ .name = "filename",
 		  .letter = 'f',
 		  .kind = FLAG_LIST,
@@ -205,11 +217,14 @@ static int validate(struct run *run, int argc, char **argv, FILE *in)
 		  .help = "the objects as they are stored, as `kubectl get -o yaml` shows them; "
 			  "those "
 			  "of the same name are judged as updates" },
-		{ .name = "compat-table",
-		  .kind = FLAG_STRING,
-		  .to = &run->o.table,
-		  .placeholder = "FILE",
-		  .help = "facts of celld's releases, in place of those compiled in" },
+		{ .name = "output",
+		  .letter = 'o',
+		  .kind = FLAG_CHOICE,
+		  .to = &run->o.output,
+		  .fallback = "text",
+		  .choices = outputs,
+		  .help = "what is printed: lines for people, or findings with file, line and "
+			  "column" },
 		{ .name = "quiet",
 		  .letter = 'q',
 		  .kind = FLAG_BOOL,
@@ -221,15 +236,20 @@ static int validate(struct run *run, int argc, char **argv, FILE *in)
 		  .to = &run->o.help,
 		  .help = "show this text" },
 	};
+	struct flag flags[array_len(own) + SETTINGS_FLAGS_MAX];
+	size_t n = settings_flags(&run->o.settings, false, flags);
 	struct err e = ERR_INIT;
 	int rest = 0;
 
-	if (flags_parse(flags, array_len(flags), argc, argv, &rest, &e)) {
+	run->o.settings.poll_ms = -1;
+	memcpy(flags + n, own, sizeof(own));
+	n += array_len(own);
+	if (flags_parse(flags, n, argc, argv, &rest, &e)) {
 		fprintf(run->err, "kubectl-celld validate: %s\n", e.message);
 		return EXIT_USAGE;
 	}
 	if (run->o.help) {
-		print_help(flags, array_len(flags), run->out);
+		print_help(flags, n, run->out);
 		return EXIT_FINE;
 	}
 	for (; rest < argc; rest++)
@@ -254,6 +274,11 @@ int validate_run(int argc, char **argv, FILE *in, FILE *out, FILE *err)
 	run->out = out;
 	run->err = err;
 	status = validate(run, argc, argv, in);
+	if (run->view)
+		settings_release(run->settings, run->view);
+	settings_stop(run->settings);
+	settings_options_done(&run->o.settings);
+	report_done(&run->report);
 	strlist_done(&run->o.files);
 	input_done(&run->objects);
 	input_done(&run->olds);

@@ -8,6 +8,8 @@
 struct holdings {
 	pthread_mutex_t lock;
 	struct map *apps, *stores; /* by "namespace/name" */
+	struct map *claims;	   /* the same -> uid */
+	struct map *ghosts;	   /* as apps */
 };
 
 static void free_app(void *value)
@@ -27,6 +29,8 @@ struct holdings *holdings_new(void)
 	(void)pthread_mutex_init(&h->lock, NULL);
 	h->apps = map_new(free_app);
 	h->stores = map_new(free_store);
+	h->claims = map_new(free);
+	h->ghosts = map_new(free_app);
 	return h;
 }
 
@@ -36,6 +40,8 @@ void holdings_free(struct holdings *h)
 		return;
 	map_free(h->apps);
 	map_free(h->stores);
+	map_free(h->claims);
+	map_free(h->ghosts);
 	(void)pthread_mutex_destroy(&h->lock);
 	free(h);
 }
@@ -61,6 +67,10 @@ static void put(struct holdings *h, struct map *to, const struct json *object, v
 		map_put(to, key, value);
 	else
 		map_del(to, key);
+	if (!value && to == h->apps)
+		map_del(h->claims, key);
+	if (value && to == h->apps)
+		map_del(h->ghosts, key); /* made again under its name */
 	(void)pthread_mutex_unlock(&h->lock);
 }
 
@@ -115,6 +125,15 @@ struct question {
 	struct strlist *keys;
 };
 
+static bool has_bucket(const struct faults *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		if (str_eq(l->v[i].rule, EXCLUSIVE_BUCKET))
+			return true;
+	}
+	return false;
+}
+
 static void compare(const char *key, void *value, void *ctx)
 {
 	const struct question *q = ctx;
@@ -126,7 +145,7 @@ static void compare(const char *key, void *value, void *ctx)
 		return;
 	exclusive_judge(q->mine, q->my_store, other, store_of(q->h, other),
 			q->faults ? q->faults : &found);
-	if (q->keys && found.n)
+	if (q->keys && has_bucket(&found))
 		strlist_add(q->keys, key);
 	faults_done(&found);
 }
@@ -155,6 +174,89 @@ void holdings_rivals(struct holdings *h, const char *key, struct strlist *ret)
 		map_each(h->apps, compare, &q);
 	}
 	(void)pthread_mutex_unlock(&h->lock);
+}
+
+void holdings_bury(struct holdings *h, const struct json *object)
+{
+	cleanup(freep) char *key = key_of_object(object);
+	struct holding *gone;
+
+	(void)pthread_mutex_lock(&h->lock);
+	gone = map_take(h->apps, key);
+	if (gone)
+		map_put(h->ghosts, key, gone);
+	map_del(h->claims, key);
+	(void)pthread_mutex_unlock(&h->lock);
+}
+
+static void compare_ghost(const char *key, void *value, void *ctx)
+{
+	const struct question *q = ctx;
+	const struct holding *ghost = value;
+	struct faults found = FAULTS_INIT;
+
+	exclusive_judge(q->mine, q->my_store, ghost, store_of(q->h, ghost), &found);
+	if (has_bucket(&found))
+		strlist_add(q->keys, key);
+	faults_done(&found);
+}
+
+void holdings_ghosts(struct holdings *h, const struct workerapp *app, struct strlist *ret)
+{
+	cleanup_holding struct holding *mine = holding_of(app);
+	struct question q = { .h = h, .mine = mine, .keys = ret };
+
+	(void)pthread_mutex_lock(&h->lock);
+	q.my_store = store_of(h, mine);
+	map_each(h->ghosts, compare_ghost, &q);
+	(void)pthread_mutex_unlock(&h->lock);
+}
+
+void holdings_let_go(struct holdings *h, const char *key)
+{
+	(void)pthread_mutex_lock(&h->lock);
+	map_del(h->ghosts, key);
+	(void)pthread_mutex_unlock(&h->lock);
+}
+
+static bool is_claimed(const struct holdings *h, const char *key)
+{
+	const struct holding *a = map_get(h->apps, key);
+	const char *uid = map_get(h->claims, key);
+
+	return a && uid && a->uid && str_eq(a->uid, uid);
+}
+
+bool holdings_claim(struct holdings *h, const struct workerapp *app, bool runs)
+{
+	cleanup_holding struct holding *mine = holding_of(app);
+	cleanup(freep) char *key = key_of(app->namespace, app->name);
+	struct strlist rivals = STRLIST_INIT;
+	struct question q = { .h = h, .mine = mine, .keys = &rivals };
+	bool free_for_me = true;
+
+	(void)pthread_mutex_lock(&h->lock);
+	q.my_store = store_of(h, mine);
+	map_each(h->apps, compare, &q);
+	for (size_t i = 0; i < rivals.n && !runs; i++)
+		free_for_me = free_for_me && !is_claimed(h, rivals.v[i]);
+	if (free_for_me)
+		map_put(h->claims, key, xstrdup(app->uid ? app->uid : ""));
+	(void)pthread_mutex_unlock(&h->lock);
+	strlist_done(&rivals);
+	return free_for_me;
+}
+
+bool holdings_unclaim(struct holdings *h, const struct workerapp *app)
+{
+	cleanup(freep) char *key = key_of(app->namespace, app->name);
+	bool had;
+
+	(void)pthread_mutex_lock(&h->lock);
+	had = map_get(h->claims, key) != NULL;
+	map_del(h->claims, key);
+	(void)pthread_mutex_unlock(&h->lock);
+	return had;
 }
 
 struct users {

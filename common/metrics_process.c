@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,16 +27,22 @@ static void write_cpu(struct buf *to)
 		       "User and system time spent", (double)ts.tv_sec + (double)ts.tv_nsec / 1e9);
 }
 
+/* statm: size, then resident, in pages */
 static void write_memory(struct buf *to)
 {
+	char line[128], *end;
 	FILE *f = fopen("/proc/self/statm", "re");
-	long size, resident;
+	long resident;
 
 	if (!f)
 		return;
-	if (fscanf(f, "%ld %ld", &size, &resident) == 2)
-		sample(to, "process_resident_memory_bytes", METRIC_GAUGE, "Resident memory",
-		       (double)resident * (double)sysconf(_SC_PAGESIZE));
+	if (fgets(line, sizeof(line), f)) {
+		(void)strtol(line, &end, 10);
+		resident = strtol(end, NULL, 10);
+		if (resident > 0)
+			sample(to, "process_resident_memory_bytes", METRIC_GAUGE, "Resident memory",
+			       (double)resident * (double)sysconf(_SC_PAGESIZE));
+	}
 	(void)fclose(f);
 }
 

@@ -85,14 +85,15 @@ static void content_free(struct content *c)
 
 define_cleanup(struct content *, content_free);
 
-static int read_table(struct content *c, const char *origin, const char *text, struct err *e)
+static int read_table(struct content *c, const struct settings_options *o, const char *text,
+		      struct err *e)
 {
-	c->view.table = celld_table_builtin();
+	c->view.table = o->table ? o->table : celld_table_builtin();
 	if (!text)
 		return 0;
 	c->own_table = xcalloc(1, sizeof(*c->own_table));
 	c->view.table = c->own_table;
-	return celld_table_load(text, strlen(text), origin, c->own_table, e);
+	return celld_table_load(text, strlen(text), o->file[SETTINGS_TABLE], c->own_table, e);
 }
 
 static int read_policy(struct content *c, const struct settings_options *o, const char *text,
@@ -119,7 +120,7 @@ static int content_new(const struct settings_options *o, char *const text[SETTIN
 
 	if (r)
 		return r;
-	r = read_table(c, o->file[SETTINGS_TABLE], text[SETTINGS_TABLE], e);
+	r = read_table(c, o, text[SETTINGS_TABLE], e);
 	if (r)
 		return err_wrap(e, "--%s", names[SETTINGS_TABLE]);
 	r = read_policy(c, o, text[SETTINGS_POLICY], e);

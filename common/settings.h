@@ -26,6 +26,7 @@ struct settings_options {
 	 */
 	void (*on_reload)(void *ctx, const char *name, const struct err *e);
 	void *ctx;
+	const struct celld_table *table; /* without a file; lent. NULL: the built-in one */
 	int poll_ms; /* 0: 2000; below 0: never, settings_look() is called instead */
 };
 

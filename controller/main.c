@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "common/build_version.h"
-#include "common/celld/table_load.h"
 #include "common/clock.h"
 #include "common/http.h"
 #include "common/httpd.h"
@@ -22,9 +21,9 @@
 #include "common/kube/watch.h"
 #include "common/limits.h"
 #include "common/log.h"
-#include "common/policy_load.h"
 #include "controller/around.h"
 #include "controller/cache.h"
+#include "controller/exclusive.h"
 #include "controller/options.h"
 #include "controller/queue.h"
 #include "controller/reconcile.h"
@@ -48,8 +47,8 @@ struct worker {
 struct program {
 	struct options o;
 	char identity[128];
-	struct celld_table own_table; /* of --compat-table */
-	const struct celld_table *table;
+	struct settings *settings;
+	struct holdings *holdings;
 	struct kube_config *config;
 	struct http_cancel *cancel;
 	struct kube_client *client;
@@ -60,7 +59,6 @@ struct program {
 	_Atomic(struct kube_watch *) watch;
 	struct around *around;
 	struct sweeper *sweeper;
-	struct policy policy;
 	struct secrets *secrets;
 	struct tracker *tracker;
 	struct stores *stores;
@@ -148,8 +146,12 @@ static void on_event(void *ctx, size_t kind, enum kube_watch_type type, const st
 			look_at_all(p);
 		return;
 	}
-	if (kind == CACHE_APP)
+	if (kind == CACHE_APP) {
 		around_app(p->around, type, object);
+		exclusive_event(p->holdings, p->queue, false, type, object);
+	}
+	if (kind == CACHE_STORE)
+		exclusive_event(p->holdings, p->queue, true, type, object);
 	if (type == KUBE_DELETED) {
 		if (!cache_gone(p->cache, (enum cache_kind)kind, object, key, sizeof(key)))
 			return;
@@ -254,20 +256,27 @@ static int serve(struct program *p, struct err *e)
 
 /* --- start and end -------------------------------------------------------------------------------- */
 
-static int load_table(struct program *p, struct err *e)
+/* Every app is looked at again: it may be judged otherwise now. */
+static void reloaded(void *ctx, const char *name, const struct err *e)
 {
-	cleanup(freep) char *text = NULL;
-	int r;
+	struct program *p = ctx;
 
-	if (!p->o.compat_table) {
-		p->table = celld_table_builtin();
-		return 0;
+	telemetry_reloaded(p->telemetry, name, !e);
+	if (e) {
+		log_error("new settings refused, the last good ones stay", "file", name, "error",
+			  e->message, NULL);
+		return;
 	}
-	r = file_read(p->o.compat_table, LIMIT_CONFIG_FILE, &text, e);
-	if (!r)
-		r = celld_table_load(text, strlen(text), p->o.compat_table, &p->own_table, e);
-	p->table = &p->own_table;
-	return r;
+	log_info("new settings in use", "file", name, NULL);
+	if (leads(p))
+		look_at_all(p);
+}
+
+static int start_settings(struct program *p, struct err *e)
+{
+	p->o.settings.on_reload = reloaded;
+	p->o.settings.ctx = p;
+	return settings_start(&p->o.settings, &p->settings, e);
 }
 
 static void make_identity(struct program *p)
@@ -349,6 +358,7 @@ static void make_parts(struct program *p)
 	p->events = event_recorder_new(&events);
 	p->cache = cache_new();
 	p->queue = queue_new(FIRST_RETRY_MS, MOST_RETRY_MS);
+	p->holdings = holdings_new();
 	around.client = p->client;
 	around.cache = p->cache;
 	around.queue = p->queue;
@@ -382,7 +392,7 @@ static void start_bucket(struct program *p)
 					      .ctx = p };
 	struct tracker_opts tracker = { .queue = p->queue,
 					.cancel = p->cancel,
-					.policy = &p->policy,
+					.settings = p->settings,
 					.interval_ms = p->o.deploy_poll_ms,
 					.gs_endpoint = p->o.gs_endpoint,
 					.az_endpoint = p->o.az_endpoint,
@@ -409,7 +419,7 @@ static void start_workers(struct program *p)
 {
 	const struct sweep_opts sweep = { .cache = p->cache,
 					  .queue = p->queue,
-					  .table = p->table,
+					  .settings = p->settings,
 					  .cancel = p->cancel,
 					  .snapshots = p->snapshots,
 					  .interval_ms = p->o.state_poll_ms,
@@ -421,7 +431,8 @@ static void start_workers(struct program *p)
 				    .queue = p->queue,
 				    .events = p->events,
 				    .around = p->around,
-				    .table = p->table,
+				    .settings = p->settings,
+				    .holdings = p->holdings,
 				    .operator_namespace = p->o.operator_namespace,
 				    .ipv6 = pods_have_ipv6(),
 				    .settle_ms = p->o.settle_ms,
@@ -431,7 +442,6 @@ static void start_workers(struct program *p)
 	p->sweeper = sweep_start(&sweep);
 	o.sweeper = p->sweeper;
 	start_bucket(p);
-	o.policy = &p->policy;
 	o.secrets = p->secrets;
 	o.tracker = p->tracker;
 	o.stores = p->stores;
@@ -449,18 +459,16 @@ static void start_workers(struct program *p)
 
 static int start(struct program *p, struct err *e)
 {
-	int r = load_table(p, e);
+	int r = kube_config_load(p->o.kubeconfig, NULL, &p->config, e);
 
-	if (!r)
-		r = policy_add_flags(p->o.allowed, &p->policy, e);
-	if (!r)
-		r = kube_config_load(p->o.kubeconfig, NULL, &p->config, e);
 	if (r)
 		return r;
 	make_identity(p);
 	p->cancel = http_cancel_new();
 	make_parts(p);
-	r = serve(p, e);
+	r = start_settings(p, e);
+	if (!r)
+		r = serve(p, e);
 	if (!r)
 		r = start_watch(p, e);
 	if (r)
@@ -484,6 +492,7 @@ static void stop(struct program *p)
 	sweep_stop(p->sweeper);
 	tracker_stop(p->tracker);
 	secrets_stop(p->secrets);
+	settings_stop(p->settings); /* nobody has a view of them any more */
 	if (p->lease)
 		lease_stop(p->lease, true);
 	httpd_free(p->health); /* the servers look at the watch and at all that follows */
@@ -498,12 +507,12 @@ static void stop(struct program *p)
 	kube_client_free(p->client);
 	cache_free(p->cache);
 	queue_free(p->queue);
+	holdings_free(p->holdings);
 	snapshots_free(p->snapshots);
 	watchdog_free(p->watchdog);
 	http_cancel_free(p->cancel);
 	kube_config_free(p->config);
 	free(p->workers);
-	policy_done(&p->policy);
 	options_done(&p->o);
 }
 

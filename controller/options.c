@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "common/flags.h"
-#include "common/policy_load.h"
 
 enum { MINUTE = 60000, HOUR = 3600000 };
 
@@ -64,8 +63,6 @@ static size_t rows(struct options *o, struct flag to[MOST_ROWS])
 		  "pause before a closed gate is looked at again" },
 		{ "discovery-interval", 0, FLAG_DURATION, &o->discovery_ms, "1m", 100, HOUR, NULL,
 		  NULL, "pause between looks at which of Gateway API, Istio and KEDA are there" },
-		{ "compat-table", 0, FLAG_STRING, &o->compat_table, NULL, 0, 0, NULL, "FILE",
-		  "facts of celld's versions instead of the built-in ones" },
 		{ "metrics-bind-address", 0, FLAG_STRING, &o->metrics_address, ":8443", 0, 0, NULL,
 		  "HOST:PORT", "where /metrics is served; 0: nowhere" },
 		{ "metrics-secure", 0, FLAG_BOOL, &o->metrics_secure, "false", 0, 0, NULL, NULL,
@@ -84,13 +81,13 @@ static size_t rows(struct options *o, struct flag to[MOST_ROWS])
 		  "print this text and exit" },
 	};
 
-	_Static_assert(array_len(own) + DESIRED_FLAGS + POLICY_KINDS <= MOST_ROWS,
+	_Static_assert(array_len(own) + DESIRED_FLAGS + SETTINGS_FLAGS_MAX <= MOST_ROWS,
 		       "room for every row");
 
 	memcpy(to, own, sizeof(own));
 	desired_flags_rows(&o->around, to + array_len(own));
-	policy_flags(o->allowed, to + array_len(own) + DESIRED_FLAGS);
-	return array_len(own) + DESIRED_FLAGS + POLICY_KINDS;
+	return array_len(own) + DESIRED_FLAGS +
+	       settings_flags(&o->settings, false, to + array_len(own) + DESIRED_FLAGS);
 }
 
 int options_read(int argc, char **argv, struct options *ret, struct err *e)
@@ -120,7 +117,6 @@ void options_help(void)
 void options_done(struct options *o)
 {
 	strlist_done(&o->namespaces);
-	for (size_t i = 0; i < POLICY_KINDS; i++)
-		strlist_done(&o->allowed[i]);
+	settings_options_done(&o->settings);
 	desired_flags_done(&o->around);
 }

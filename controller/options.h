@@ -6,12 +6,13 @@
 
 #include "common/base.h"
 #include "common/err.h"
-#include "common/policy.h"
+#include "common/settings.h"
 #include "common/strlist.h"
 #include "controller/desired_flags.h"
 
 struct options {
-	const char *kubeconfig, *compat_table;
+	const char *kubeconfig;
+	struct settings_options settings;
 	struct strlist namespaces;
 	const char *selector;
 	int64_t workers, qps;
@@ -21,7 +22,6 @@ struct options {
 	int64_t state_poll_ms;
 	int64_t deploy_poll_ms, secret_poll_ms, max_rollouts;
 	const char *gs_endpoint, *az_endpoint;
-	struct strlist allowed[POLICY_KINDS];
 	int64_t settle_ms, hold_ms, recheck_ms;
 	struct desired_flags around;
 	int64_t discovery_ms;

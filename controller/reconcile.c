@@ -97,6 +97,7 @@ static bool begin(struct reconciler *r, const char *key, struct turn *t)
 		return false;
 	}
 	t->o = &r->o;
+	t->view = settings_get(r->o.settings);
 	t->key = key;
 	t->name = desired_name(t->app);
 	t->memory = memory_of(r, key, t->app->uid ? t->app->uid : "");
@@ -223,7 +224,7 @@ static bool ask_for_sweep(struct turn *t)
 
 static struct json *make_status(struct turn *t)
 {
-	struct status_condition more[8];
+	struct status_condition more[9];
 	struct status_input in = {
 		.app = t->app,
 		.obs = t->obs,
@@ -250,6 +251,8 @@ static struct json *make_status(struct turn *t)
 						   .reason = "Paused",
 						   .message =
 							   "nothing is written to the workload" };
+	if (!t->app->deleting)
+		more[in.n_more++] = t->exclusive;
 	in.n_more += bucket_conditions(t, more + in.n_more);
 	in.n_more += around_conditions(t, more + in.n_more);
 	clock_text(clock_wall_ms(), now);

@@ -10,7 +10,6 @@
 #include "controller/sweep.h"
 
 struct kube_client;
-struct policy;
 struct secrets;
 struct slots;
 struct stores;
@@ -27,8 +26,8 @@ struct reconcile_opts {
 	struct sweeper *sweeper;
 	struct event_recorder *events;
 	struct around *around;
-	const struct celld_table *table;
-	const struct policy *policy;
+	struct settings *settings;
+	struct holdings *holdings;
 	struct secrets *secrets;
 	struct tracker *tracker;
 	struct stores *stores;

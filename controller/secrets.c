@@ -375,7 +375,7 @@ static void breathe(struct secrets *s)
 static void *work(void *p)
 {
 	struct secrets *s = p;
-	char *ns, *name;
+	char *ns = NULL, *name = NULL;
 
 	while (next(s, &ns, &name)) {
 		if (s->o.active(s->o.ctx))

@@ -85,8 +85,12 @@ static const struct fleet_pod *pod_of(const struct status_input *in, int ordinal
 /* One line: what a container or a server said may have several. */
 static void puts_line(struct buf *to, const char *s)
 {
-	for (; *s; s++)
-		buf_putc(to, (unsigned char)*s < ' ' ? ' ' : *s);
+	for (size_t n; *s; s += n + (s[n] != '\0')) {
+		n = strcspn(s, "\r\n\t");
+		buf_add(to, s, n);
+		if (s[n])
+			buf_putc(to, ' ');
+	}
 }
 
 static void fault_words(const struct status_input *in, int ordinal, enum rollout_fault fault,

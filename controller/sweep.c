@@ -34,6 +34,7 @@ struct sweep {
 	struct sweeper *s;
 	struct fleet *v;
 	size_t n, pods;
+	const struct settings_view *view;
 };
 
 struct sweeper {
@@ -182,13 +183,12 @@ static void on_answer(void *ctx, void *tag, const struct http_response *r, const
 
 /* --- a sweep -------------------------------------------------------------------------------------- */
 
-static void add_target(struct sweeper *s, struct fleet *f, const struct fleet_pod *p,
+static void add_target(const struct celld_table *table, struct fleet *f, const struct fleet_pod *p,
 		       const struct snapshot *was)
 {
 	struct snapshot_pod *to = &f->snapshot->pods[f->snapshot->n];
 	struct target *t = &f->targets[f->snapshot->n++];
 	const struct snapshot_pod *before = snapshot_find(was, p->uid);
-	const struct celld_table *table = s->o.table;
 
 	memcpy(to->name, p->name, sizeof(to->name));
 	memcpy(to->uid, p->uid, sizeof(to->uid));
@@ -221,7 +221,7 @@ static void add_fleet(struct sweep *w, const char *key)
 	was = snapshots_get(s->o.snapshots, key);
 	for (size_t i = 0; i < n; i++) {
 		if (observe_can_be_asked(brief.sts_uid, &pods[i]))
-			add_target(s, f, &pods[i], was);
+			add_target(w->view->table, f, &pods[i], was);
 	}
 	snapshot_drop(s->o.snapshots, was);
 	f->pending = f->snapshot->n;
@@ -268,7 +268,9 @@ static void run(struct sweep *w)
 
 static void sweep_keys(struct sweeper *s, const struct strlist *keys, size_t *ret_pods)
 {
-	struct sweep w = { .s = s, .v = xcalloc(keys->n + 1, sizeof(*w.v)) };
+	struct sweep w = { .s = s,
+			   .v = xcalloc(keys->n + 1, sizeof(*w.v)),
+			   .view = settings_get(s->o.settings) };
 
 	for (size_t i = 0; i < keys->n; i++)
 		add_fleet(&w, keys->v[i]);
@@ -280,6 +282,7 @@ static void sweep_keys(struct sweeper *s, const struct strlist *keys, size_t *re
 		free(w.v[i].snapshot); /* NULL once it is published */
 	}
 	free(w.v);
+	settings_release(s->o.settings, w.view);
 }
 
 void sweep_now(struct sweeper *s)

@@ -10,7 +10,7 @@
 #ifndef CONTROLLER_SWEEP_H
 #define CONTROLLER_SWEEP_H
 
-#include "common/celld/table.h"
+#include "common/settings.h"
 #include "controller/cache.h"
 #include "controller/queue.h"
 #include "controller/snapshot.h"
@@ -24,7 +24,7 @@ struct sweep_opts {
 	struct cache *cache;	     /* lent, like all below */
 	struct queue *queue;	     /* told of apps whose state has changed, or was asked for */
 	struct snapshots *snapshots; /* where the results go */
-	const struct celld_table *table; /* ports and required members by version */
+	struct settings *settings;   /* ports and required members by version are in its table */
 	struct http_cancel *cancel;
 	int64_t interval_ms;
 	int64_t request_ms, batch_ms; /* of one pod; of a whole sweep. 0: 3 s, 10 s */

@@ -17,7 +17,7 @@
 
 #define NAME(what) "celld_controller_" what
 
-enum row { RECONCILES, RECONCILE_SECONDS, SWEEP_SECONDS, SWEEP_PODS, ROWS };
+enum row { RECONCILES, RECONCILE_SECONDS, SWEEP_SECONDS, SWEEP_PODS, SETTINGS, ROWS };
 
 static const struct metric table[ROWS] = {
 	[RECONCILES] = { .name = NAME("reconcile_total"),
@@ -35,6 +35,11 @@ static const struct metric table[ROWS] = {
 	[SWEEP_PODS] = { .name = NAME("sweep_pods"),
 			 .kind = METRIC_GAUGE,
 			 .help = "Pods that the last sweep asked" },
+	[SETTINGS] = { .name = NAME("settings_reloads_total"),
+		       .kind = METRIC_COUNTER,
+		       .help = "Changes of compatibility table and policy by result (loaded, "
+			       "refused: the last good one stays)",
+		       .labels = { "file", "result" } },
 };
 
 struct telemetry {
@@ -215,6 +220,11 @@ void telemetry_turn(struct telemetry *t, bool ok, int64_t ms)
 {
 	metrics_add(t->metrics, RECONCILES, 1, metrics_labels(ok ? "success" : "error"));
 	metrics_observe(t->metrics, RECONCILE_SECONDS, (double)ms / 1000, NULL);
+}
+
+void telemetry_reloaded(struct telemetry *t, const char *file, bool loaded)
+{
+	metrics_add(t->metrics, SETTINGS, 1, metrics_labels(file, loaded ? "loaded" : "refused"));
 }
 
 void telemetry_swept(struct telemetry *t, int64_t ms, size_t pods)

@@ -39,6 +39,8 @@ void telemetry_free(struct telemetry *t);
 void telemetry_watch(struct telemetry *t, struct kube_watch *w);
 void telemetry_turn(struct telemetry *t, bool ok, int64_t ms);
 void telemetry_swept(struct telemetry *t, int64_t ms, size_t pods);
+/* A settings file has changed. */
+void telemetry_reloaded(struct telemetry *t, const char *file, bool loaded);
 /* The whole page. */
 void telemetry_text(struct telemetry *t, struct buf *to);
 

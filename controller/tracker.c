@@ -9,9 +9,9 @@
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/map.h"
-#include "common/policy.h"
+#include "common/settings.h"
 
-enum { PAUSE_MS = 15000, MOST_INTERVALS = 4, IN_FLIGHT = 16, MORE_MS = 1000 };
+enum { PAUSE_MS = 15000, MOST_INTERVALS = 4, IN_FLIGHT = 16, MORE_MS = 1000 /* at most */ };
 
 /* One store's host, whoever's buckets are there. */
 struct endpoint {
@@ -127,6 +127,12 @@ static int64_t next_due(const struct tracker *t, int64_t now)
 	return now + t->o.interval_ms - t->o.interval_ms / 10 + within(t->o.interval_ms / 5);
 }
 
+/* Something is about to change: look again soon. */
+static int64_t soon(const struct tracker *t)
+{
+	return t->o.interval_ms / 4 < MORE_MS ? t->o.interval_ms / 4 : MORE_MS;
+}
+
 /* Where the clouds' own names lead, when a flag says so. */
 static const char *endpoint_of(const struct tracker *t, const struct store_place *p, char **ret_own)
 {
@@ -142,6 +148,16 @@ static const char *endpoint_of(const struct tracker *t, const struct store_place
 	return *ret_own;
 }
 
+static bool may_be_local(struct tracker *t, const char *ns, const char *endpoint)
+{
+	const struct settings_view *v = settings_get(t->o.settings);
+	bool yes = v->policy->list[POLICY_ENDPOINT].n > 0 &&
+		   policy_allows(v->policy, POLICY_ENDPOINT, ns, endpoint);
+
+	settings_release(t->o.settings, v);
+	return yes;
+}
+
 static struct target *target_new(struct tracker *t, const char *app,
 				 const struct store_place *place, const char *ns,
 				 const char *secret)
@@ -149,13 +165,11 @@ static struct target *target_new(struct tracker *t, const char *app,
 	struct target *x = xcalloc(1, sizeof(*x));
 	cleanup(freep) char *own = NULL;
 	struct store_place p = *place;
-	bool listed;
 
 	p.endpoint = endpoint_of(t, place, &own);
 	if (place->scheme != SCHEME_S3)
 		p.allow_http = p.endpoint != NULL; /* the platform's word */
-	listed = t->o.policy && t->o.policy->list[POLICY_ENDPOINT].n > 0;
-	p.no_local = !listed || !policy_allows(t->o.policy, POLICY_ENDPOINT, ns, p.endpoint);
+	p.no_local = !may_be_local(t, ns, p.endpoint);
 	copy_place(&x->place, &p);
 	x->tracker = t;
 	x->app = xstrdup(app);
@@ -470,7 +484,7 @@ static bool ready(struct tracker *t, struct target *x, int64_t now)
 	bool fine = state == SECRET_FOUND;
 
 	if (state == SECRET_UNREAD)
-		x->due_ms = now + MORE_MS;
+		x->due_ms = now + soon(t);
 	if (state == SECRET_MISSING) {
 		(void)snprintf(why, sizeof(why), "Secret %s does not exist", x->secret);
 		learn(x, TRACK_FAILED, why);
@@ -510,7 +524,7 @@ static void consider(const char *app, void *value, void *ctx)
 				learn(x, TRACK_FAILED, e->why);
 				x->due_ms = e->until_ms;
 			} else if (e->in_flight >= (e->failures ? 1 : IN_FLIGHT)) {
-				x->due_ms = r->now + MORE_MS;
+				x->due_ms = r->now + soon(t);
 			} else {
 				x->again = false;
 				start(t, x);
@@ -528,7 +542,7 @@ static int64_t one_round(struct tracker *t)
 
 	r.next = r.now + t->o.interval_ms;
 	if (!t->o.active(t->o.ctx))
-		return MORE_MS;
+		return soon(t);
 	(void)pthread_mutex_lock(&t->lock);
 	map_each(t->targets, consider, &r);
 	(void)pthread_mutex_unlock(&t->lock);

@@ -18,15 +18,14 @@
 #include "controller/secrets.h"
 
 struct http_cancel;
-struct policy;
+struct settings;
 struct tracker;
 
 struct tracker_opts {
 	struct queue *queue;	 /* lent, like all below; told of apps whose facts have changed */
 	struct secrets *secrets; /* where the credentials come from */
 	struct http_cancel *cancel;
-	/* an endpoint that it lists may be at a local address; NULL: none may */
-	const struct policy *policy;
+	struct settings *settings; /* an endpoint that its policy lists may be at a local address */
 	int64_t interval_ms;
 	int64_t pause_ms; /* the first one of an endpoint; 0: 15 s */
 	const char *

@@ -7,6 +7,7 @@
 #include "common/celld/image.h"
 #include "common/clock.h"
 #include "common/kube/client.h"
+#include "controller/exclusive.h"
 #include "common/limits.h"
 #include "controller/adopt.h"
 
@@ -76,7 +77,7 @@ static void choose_version(struct turn *t)
 	t->version_known =
 		image_celld_version(t->app->image, t->app->celld_version, &t->input.version, NULL);
 	t->input.app = t->app;
-	t->input.table = t->o->table;
+	t->input.table = t->view->table;
 	t->input.operator_namespace = t->o->operator_namespace;
 	t->input.ipv6 = t->o->ipv6;
 	bucket_look(t);
@@ -127,8 +128,8 @@ static void judge(struct turn *t, bool due)
 	const struct verdict_input in = {
 		.app = t->app,
 		.parse_faults = &t->faults,
-		.table = t->o->table,
-		.policy = t->o->policy,
+		.table = t->view->table,
+		.policy = t->view->policy,
 		.sts = &t->facts,
 		.pods = t->pods,
 		.n_pods = t->n_pods,
@@ -155,6 +156,7 @@ static void observe(struct turn *t, bool due)
 		.fresh_ms = FRESH_MS,
 	};
 	struct rollout_obs *o = t->obs;
+	bool own;
 
 	memset(o, 0, sizeof(*o));
 	observe_remember(t->memory, &in);
@@ -162,8 +164,10 @@ static void observe(struct turn *t, bool due)
 	o->deleting = t->app->deleting;
 	o->paused = t->app->paused;
 	o->refused = t->verdict.refusal.reason != NULL;
+	/* Whoever runs is left running: it lost nothing by coming late to a rule. */
+	own = exclusive_condition(t->o, t->app, t->sts != NULL, &t->exclusive) || t->sts;
+	o->no_workload = !t->expected || !t->version_known || !own;
 	o->leaving = t->leaving;
-	o->no_workload = !t->expected || !t->version_known;
 	o->template_due = due;
 	o->stop_all = t->verdict.stop_all;
 	o->autoscaler = t->around.scaling.active;
@@ -176,7 +180,8 @@ static void observe(struct turn *t, bool due)
 
 bool turn_serves_version(const struct turn *t)
 {
-	return t->version_known && celld_facts_of(t->o->table, t->input.version)->state_deployment;
+	return t->version_known &&
+	       celld_facts_of(t->view->table, t->input.version)->state_deployment;
 }
 
 /* InPlace ends when every pod serves the version; not when the bucket names another one, which no pod will ever serve. */
@@ -221,6 +226,8 @@ void turn_decide(struct turn *t)
 void turn_done(struct turn *t)
 {
 	forget_fleet(t);
+	if (t->view)
+		settings_release(t->o->settings, t->view);
 	around_view_done(&t->around);
 	free(t->name);
 	free(t->app_version);

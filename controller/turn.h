@@ -12,6 +12,8 @@
 
 struct turn {
 	const struct reconcile_opts *o;
+	const struct settings_view *view;  /* of the whole turn; NULL: it has not begun */
+	struct status_condition exclusive; /* BucketExclusive */
 	const char *key;
 	struct workerapp *app;
 	struct faults faults; /* of reading it */

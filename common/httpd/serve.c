@@ -338,10 +338,10 @@ void serve_connection(void *cls, struct MHD_Connection *c, void **connection,
 	*connection = k = xcalloc(1, sizeof(*k));
 	atomic_fetch_add(&h->connections, 1);
 	(void)MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, h->o.first_request_s);
-	if (!h->pair)
+	if (!h->o.cert_file && !h->o.pair_later)
 		return;
-	k->pair = pair_ref(h->pair);
-	/* MHD itself uses a session's pointer for pre-shared keys only. */
+	k->pair = h->pair ? pair_ref(h->pair) : NULL;
+	/* MHD itself uses a session's pointer, which it has set, for pre-shared keys only. */
 	gnutls_session_set_ptr(
 		MHD_get_connection_info(c, MHD_CONNECTION_INFO_GNUTLS_SESSION)->tls_session,
 		k->pair);

@@ -34,9 +34,11 @@ struct lease {
 	pthread_t thread;
 	/* Of the thread. */
 	struct json *object; /* as read or written last; NULL: not known */
-	char *record;	     /* its spec, in one text: any change of it is a sign of life */
-	int64_t seen_ms;     /* when the record changed last, on our clock */
-	bool led;	     /* since won() */
+	struct json *labels,
+		*annotations; /* its own, to make it anew when somebody has deleted it */
+	char *record;	      /* its spec, in one text: any change of it is a sign of life */
+	int64_t seen_ms;      /* when the record changed last, on our clock */
+	bool led;	      /* since won() */
 	/* For other threads. */
 	_Atomic int64_t deadline_ms; /* 0: we do not lead */
 	_Atomic int64_t contact_ms;
@@ -45,6 +47,14 @@ struct lease {
 };
 
 /* --- the record ------------------------------------------------------------------------------- */
+
+static void copy_member(struct json **to, const struct json *object, const char *name)
+{
+	const struct json *v = json_path(object, "metadata", name, NULL);
+
+	json_free(*to);
+	*to = v ? json_dup(v) : NULL;
+}
 
 /* Remembers the Lease as it is now on the server; takes object. */
 static void observe(struct lease *l, struct json *object, int64_t now_ms)
@@ -59,6 +69,8 @@ static void observe(struct lease *l, struct json *object, int64_t now_ms)
 	l->record = record;
 	json_free(l->object);
 	l->object = object;
+	copy_member(&l->labels, object, "labels");
+	copy_member(&l->annotations, object, "annotations");
 	(void)pthread_mutex_lock(&l->lock);
 	(void)snprintf(l->holder, sizeof(l->holder), "%s", holder ? holder : "");
 	(void)pthread_mutex_unlock(&l->lock);
@@ -101,6 +113,10 @@ static struct json *wanted(const struct lease *l, bool release)
 	clock_text_micro(clock_wall_ms(), now);
 	json_set_str(object, "apiVersion", "coordination.k8s.io/v1");
 	json_set_str(object, "kind", leases.kind);
+	if (!l->object) { /* Helm removes only what is marked as its own */
+		json_set(meta, "labels", l->labels ? json_dup(l->labels) : NULL);
+		json_set(meta, "annotations", l->annotations ? json_dup(l->annotations) : NULL);
+	}
 	json_set_str(meta, "name", l->o.name);
 	json_set_str(meta, "namespace", l->o.namespace);
 	(void)json_get_int(spec, "leaseTransitions", &transitions);
@@ -282,6 +298,8 @@ static int check(const struct lease_opts *o, struct err *e)
 static void lease_free(struct lease *l)
 {
 	forget(l);
+	json_free(l->labels);
+	json_free(l->annotations);
 	kube_client_free(l->client);
 	http_client_free(l->sleeper);
 	http_cancel_free(l->cancel);

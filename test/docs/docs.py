@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BIN = pathlib.Path(os.environ.get("BIN", ROOT / "build/debug/bin")).resolve()
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # Flags of other tools that the pages name.
-OTHERS = set("--all --api-group --args --as --for --nodes --previous --raw --replicas --show-managed-fields --tail --timeout --type".split())
+OTHERS = set("--all --all-namespaces --api-group --args --as --create-namespace --for --namespace --nodes --previous --raw --replicas --reuse-values --server-side --set --show-managed-fields --tail --take-ownership --timeout --type --wait".split())
 # Reasons of conditions at their best: nothing to do.
 GOOD = set("Configured InSync Tracking Ready Validated Observed RouteObserved IngressReconciled VirtualServiceReconciled PolicyReconciled "
            "ScaledObjectReconciled".split())
@@ -106,7 +106,7 @@ def links():
 
 def flags():
     known = set(OTHERS)
-    for command in (["celld-webhook"], ["celld-controller"], ["kubectl-celld"], ["kubectl-celld", "validate"], ["kubectl-celld", "render"]):
+    for command in (["celld-webhook"], ["celld-controller"], ["kubectl-celld"], ["kubectl-celld", "validate"], ["kubectl-celld", "render"], ["kubectl-celld", "qualify"]):
         r = run(BIN / command[0], *command[1:], "--help")
         known.update(re.findall(r"--[a-z][a-z0-9-]*", r.stdout))
     for page in PAGES:

@@ -115,6 +115,84 @@ static void test_stores(void **state)
 	assert_int_equal(judge(h, "stored", "null", AT_S, false), -1);
 }
 
+static bool claim(struct holdings *h, const char *name, const char *spec, bool runs)
+{
+	cleanup_workerapp struct workerapp *a = NULL;
+	struct err e = ERR_INIT;
+
+	assert_int_equal(workerapp_parse(app(name, "null", spec), NULL, &a, &e), 0);
+	return holdings_claim(h, a, runs);
+}
+
+static bool unclaim(struct holdings *h, const char *name)
+{
+	cleanup_workerapp struct workerapp *a = NULL;
+	struct err e = ERR_INIT;
+
+	assert_int_equal(workerapp_parse(app(name, "null", X), NULL, &a, &e), 0);
+	return holdings_unclaim(h, a);
+}
+
+/* Whoever comes first may start, whatever its age; a claim ends with its app. */
+static void test_claims(void **state)
+{
+	cleanup_holdings struct holdings *h = holdings_new();
+	cleanup_json struct json *first = app("first", "null", X);
+
+	(void)state;
+	put(h, "first", "2026-01-01T00:00:01Z", X);
+	put(h, "second", "2026-01-01T00:00:00Z", IN_X);
+	put(h, "third", "2026-01-01T00:00:00Z", "bucket: {name: 's3://cells/z'}");
+	assert_true(claim(h, "first", X, false));
+	assert_true(claim(h, "first", X, false));
+	assert_false(claim(h, "second", IN_X, false));
+	assert_true(claim(h, "third", "bucket: {name: 's3://cells/z'}", false));
+	assert_true(claim(h, "second", IN_X, true));
+	assert_false(claim(h, "first", X, false));
+	holdings_remove_app(h, first);
+	assert_true(claim(h, "second", IN_X, false));
+	put(h, "first", "2026-01-01T00:00:01Z", X);
+	assert_false(claim(h, "first", X, false));
+	assert_true(unclaim(h, "second"));
+	assert_false(unclaim(h, "second"));
+	assert_true(claim(h, "first", X, false));
+}
+
+static void ghosts_are(struct holdings *h, const char *spec, const char *want)
+{
+	cleanup_workerapp struct workerapp *a = NULL;
+	struct strlist l = STRLIST_INIT;
+	cleanup(freep) char *got = NULL;
+	struct err e = ERR_INIT;
+
+	assert_int_equal(workerapp_parse(app("new", "null", spec), NULL, &a, &e), 0);
+	holdings_ghosts(h, a, &l);
+	got = l.n ? strlist_join(&l, " ") : xstrdup("");
+	assert_string_equal(got, want);
+	strlist_done(&l);
+}
+
+/* An app that is gone stays in the way of its prefix alone, until it is let go. */
+static void test_ghosts(void **state)
+{
+	cleanup_holdings struct holdings *h = holdings_new();
+	cleanup_json struct json *first = app("first", "null", X);
+
+	(void)state;
+	holdings_bury(h, first); /* never seen: nothing is in the way */
+	ghosts_are(h, X, "");
+	put(h, "first", "2026-01-01T00:00:01Z", X);
+	assert_true(claim(h, "first", X, false));
+	ghosts_are(h, X, "");
+	holdings_bury(h, first);
+	ghosts_are(h, IN_X, "acme/first");
+	ghosts_are(h, "bucket: {name: 's3://cells/z'}", "");
+	assert_false(holdings_app(h, "acme", "first", NULL));
+	assert_int_equal(judge(h, "second", "null", X, false), 0);
+	holdings_let_go(h, "acme/first");
+	ghosts_are(h, X, "");
+}
+
 static void test_app(void **state)
 {
 	cleanup_holdings struct holdings *h = holdings_new();
@@ -134,8 +212,8 @@ static void test_app(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_apps),
-		cmocka_unit_test(test_stores),
+		cmocka_unit_test(test_apps),   cmocka_unit_test(test_stores),
+		cmocka_unit_test(test_claims), cmocka_unit_test(test_ghosts),
 		cmocka_unit_test(test_app),
 	};
 

@@ -142,7 +142,7 @@ static void test_emptied_bundles_are_filled(void **state)
 {
 	cleanup_json struct json *c = configuration(NULL, "");
 	cleanup_json struct json *patch = hooks_patch(c, &service, &wanted, true, NOW);
-	cleanup_bundle struct bundle b = BUNDLE_INIT;
+	cleanup_bundle struct bundle b = value_of(patch, 2);
 
 	(void)state;
 	assert_true(looked(c).missing);
@@ -152,7 +152,6 @@ static void test_emptied_bundles_are_filled(void **state)
 	expect_op(patch, 2, "add", "/webhooks/0/clientConfig/caBundle", NULL);
 	expect_op(patch, 3, "test", "/webhooks/4/name", "e.ours");
 	expect_op(patch, 4, "add", "/webhooks/4/clientConfig/caBundle", NULL);
-	b = value_of(patch, 2);
 	assert_int_equal(b.n, 1);
 	assert_true(bundle_covers(&b, &wanted));
 }
@@ -162,7 +161,7 @@ static void test_strangers(void **state)
 	cleanup_json struct json *c = configuration(mine64, stranger64);
 	cleanup_json struct json *keep = hooks_patch(c, &service, &wanted, true, NOW);
 	cleanup_json struct json *drop = hooks_patch(c, &service, &wanted, false, NOW);
-	cleanup_bundle struct bundle kept = BUNDLE_INIT, left = BUNDLE_INIT;
+	cleanup_bundle struct bundle kept = value_of(keep, 2), left = value_of(drop, 2);
 	struct hooks_state s = looked(c);
 
 	(void)state;
@@ -170,9 +169,7 @@ static void test_strangers(void **state)
 	assert_true(s.strangers);
 	assert_int_equal(json_len(keep), 3); /* the first is in order */
 	expect_op(keep, 1, "test", "/webhooks/4/name", "e.ours");
-	kept = value_of(keep, 2);
 	assert_int_equal(kept.n, 2);
-	left = value_of(drop, 2);
 	assert_int_equal(left.n, 1);
 	assert_true(bundle_covers(&left, &wanted));
 }
@@ -181,10 +178,9 @@ static void test_what_has_ended_is_not_kept(void **state)
 {
 	cleanup_json struct json *c = configuration(mine64, ended64);
 	cleanup_json struct json *keep = hooks_patch(c, &service, &wanted, true, NOW);
-	cleanup_bundle struct bundle kept = BUNDLE_INIT;
+	cleanup_bundle struct bundle kept = value_of(keep, 2);
 
 	(void)state;
-	kept = value_of(keep, 2);
 	assert_int_equal(kept.n, 1);
 	assert_true(bundle_covers(&kept, &wanted));
 }

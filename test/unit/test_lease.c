@@ -383,6 +383,42 @@ static void test_stop_without_release(void **state)
 	done(&f);
 }
 
+/* Somebody deletes it: it comes back with the labels by which its owner knows it, and without what was the server's. */
+static void test_deleted_and_made_anew(void **state)
+{
+	static const struct script_step steps[] = {
+		{ .want = GET,
+		  .body = "{\"metadata\":{\"name\":\"celld\",\"namespace\":\"ops\",\"uid\":\"U\","
+			  "\"resourceVersion\":\"1\",\"labels\":{\"helm\":\"yes\"}}}" },
+		{ .want = PUT, .status = 404, .body = "{}" },
+		{ .want = GET, .status = 404, .body = "{}" },
+		{ .want = POST, .body = OURS("3") },
+		{ .want = PUT, .body = OURS("4"), .again = true },
+	};
+	struct json *o = NULL;
+	const struct json *meta;
+	struct err e = ERR_INIT;
+	struct fixture f;
+
+	(void)state;
+	start(&f, steps, array_len(steps));
+	wait_for(&f, &f.won);
+	stop(&f, false);
+	for (size_t i = 0; i < script_count(f.server) && !o; i++) {
+		const struct script_request *r = script_request(f.server, i);
+
+		if (str_starts(r->line, POST))
+			assert_int_equal(json_parse(r->body, strlen(r->body), &o, &e), 0);
+	}
+	assert_non_null(o);
+	meta = json_get(o, "metadata");
+	assert_string_equal(json_str(json_path(meta, "labels", "helm", NULL)), "yes");
+	assert_null(json_get(meta, "uid"));
+	assert_null(json_get(meta, "resourceVersion"));
+	json_free(o);
+	done(&f);
+}
+
 static void test_options(void **state)
 {
 	static const struct {
@@ -423,6 +459,7 @@ int main(void)
 		cmocka_unit_test(test_not_renewed),
 		cmocka_unit_test(test_release),
 		cmocka_unit_test(test_stop_without_release),
+		cmocka_unit_test(test_deleted_and_made_anew),
 		cmocka_unit_test(test_options),
 	};
 

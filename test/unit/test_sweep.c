@@ -29,6 +29,7 @@ struct bench {
 	struct queue *queue;
 	struct snapshots *snapshots;
 	struct celld_table table;
+	struct settings *settings;
 	struct http_cancel *cancel;
 	struct sweeper *sweeper;
 	_Atomic bool active;
@@ -64,6 +65,7 @@ static void bench_start(struct bench *b, bool active, int64_t request_ms, int64_
 	struct sweep_opts o = { .interval_ms = 3600000,
 				.request_ms = request_ms,
 				.batch_ms = batch_ms };
+	struct settings_options s = { .poll_ms = -1 };
 	struct err e = ERR_INIT;
 
 	*b = (struct bench){ .body = good };
@@ -81,7 +83,9 @@ static void bench_start(struct bench *b, bool active, int64_t request_ms, int64_
 	o.cache = b->cache;
 	o.queue = b->queue;
 	o.snapshots = b->snapshots;
-	o.table = &b->table;
+	s.table = &b->table;
+	assert_int_equal(settings_start(&s, &b->settings, &e), 0);
+	o.settings = b->settings;
 	o.cancel = b->cancel;
 	o.active = is_active;
 	o.ctx = b;
@@ -92,6 +96,7 @@ static void bench_stop(struct bench *b)
 {
 	http_cancel_trigger(b->cancel);
 	sweep_stop(b->sweeper);
+	settings_stop(b->settings);
 	httpd_free(b->node);
 	snapshots_free(b->snapshots);
 	queue_free(b->queue);

@@ -162,10 +162,10 @@ static void test_size_is_flat(void **state)
 	(void)state;
 	world_start(&w, "http://127.0.0.1:1");
 	for (int i = 0; i < 1000; i++) {
-		cleanup(freep) char *name = xasprintf("p%d", i), *pod = xasprintf("p%d-celld-0", i);
-		cleanup_json struct json *a = fleet_fixture_app("pre", name, "Ready");
+		cleanup(freep) char *app = xasprintf("p%d", i), *name = xasprintf("p%d-celld-0", i);
+		cleanup_json struct json *a = fleet_fixture_app("pre", app, "Ready");
 		cleanup_json struct json *p =
-			fleet_fixture_pod_of("pre", name, name, pod, "10.0.0.1");
+			fleet_fixture_pod_of("pre", app, app, name, "10.0.0.1");
 		cleanup(freep) char *text = NULL;
 		char key[64];
 

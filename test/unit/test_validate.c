@@ -11,6 +11,7 @@
 
 #include "cli/validate.h"
 #include "common/base.h"
+#include "common/build_version.h"
 
 /* One run: what it is given on standard input, and what it says. */
 struct outcome {
@@ -49,8 +50,12 @@ static void check(const char *input, const char *const *args, int status, const 
 		  const char *err)
 {
 	struct outcome o = run(input, args);
+	const char *at = strchr(out, '@');
+	cleanup(freep) char *want =
+		at ? xasprintf("%.*s%s%s", (int)(at - out), out, build_version, at + 1)
+		   : xstrdup(out);
 
-	assert_string_equal(o.out, out);
+	assert_string_equal(o.out, want);
 	assert_string_equal(o.err, err);
 	assert_int_equal(o.status, status);
 	outcome_done(&o);
@@ -64,7 +69,7 @@ static int make_dir(void **state)
 	return mkdtemp(dir) ? 0 : -1;
 }
 
-static const char *const names[] = { "app.yaml", "old.yaml", "table.yaml" };
+static const char *const names[] = { "app.yaml", "old.yaml", "table.yaml", "policy.yaml" };
 
 static char *path_of(const char *name)
 {
@@ -194,6 +199,65 @@ static void test_several(void **state)
 	check("{apiVersion: v1, kind: Secret, items: []}", from_stdin, 0, "",
 	      "0 WorkerApps, 0 refused, 1 object of other kinds skipped\n");
 	check("# nothing\n", from_stdin, 0, "", "0 WorkerApps, 0 refused\n");
+}
+
+/* For machines: file, line and column of each, also of one in a list. */
+static void test_output(void **state)
+{
+	static const char *const json[] = { "-o", "json", "-q", "-f", "-", NULL };
+	static const char *const sarif[] = { "-o", "sarif", "-q", "-f", "-", NULL };
+	static const char *const warnings[] = { "-o", "json", "-f", "-", NULL };
+	static const char list[] =
+		"kind: List\nitems:\n"
+		"- apiVersion: celld-operator.io/v1alpha1\n"
+		"  kind: WorkerApp\n"
+		"  metadata: {name: b, namespace: acme}\n"
+		"  spec:\n"
+		"    appVersion: v1\n"
+		"    celld: {image: 'celld:v0.6.2'}\n"
+		"    bucket: {name: 's3://cells/b', credentialsFrom: {secretRef: k}}\n"
+		"    replicas: 0\n";
+
+	(void)state;
+	check(list, json, 1,
+	      "[{\"file\":\"standard input\",\"line\":10,\"column\":5,\"document\":1,"
+	      "\"level\":\"error\",\"rule\":\"number-range\",\"namespace\":\"acme\","
+	      "\"name\":\"b\",\"path\":\"spec.replicas\",\"message\":\"0 is out of range; "
+	      "write a number from 1 to 1000\"}]\n",
+	      "");
+	check(list, sarif, 1,
+	      "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":"
+	      "\"2.1.0\",\"runs\":[{\"tool\":{\"driver\":{\"name\":\"kubectl-celld\","
+	      "\"version\":\"@\"}},\"results\":[{\"ruleId\":\"number-range\",\"level\":"
+	      "\"error\",\"message\":{\"text\":\"spec.replicas: 0 is out of range; write a number "
+	      "from 1 to 1000\"},\"locations\":[{\"physicalLocation\":{\"artifactLocation\":{"
+	      "\"uri\":\"standard input\"},\"region\":{\"startLine\":10,\"startColumn\":5}}}]}]}"
+	      "]}\n",
+	      "");
+	check(HEAD("a") SPEC("v0.6.2", ""), json, 0, "[]\n", "");
+	check("---\n" HEAD("a") SPEC("v0.6.2", "  replicas: 1\n"), warnings, 0,
+	      "[{\"file\":\"standard input\",\"line\":2,\"column\":1,\"document\":1,\"level\":"
+	      "\"warning\",\"name\":\"a\",\"path\":\"\",\"message\":\"spec.replicas: a single pod; "
+	      "each restart and each drain of its node is an outage\"}]\n",
+	      "1 WorkerApp, 0 refused\n");
+}
+
+static void test_policy(void **state)
+{
+	cleanup(freep) char *policy =
+		write_file("policy.yaml", "allowedImagePrefixes: [r.io/celld]\n");
+	const char *const args[] = { "--policy", policy, "-q", "-f", "-", NULL };
+	static const char *const flag[] = {
+		"--allowed-image-prefixes", "celld", "-q", "-f", "-", NULL
+	};
+
+	(void)state;
+	check(HEAD("a") SPEC("v0.6.2", ""), args, 1,
+	      "spec.celld.image: the platform's policy does not allow image \"celld:v0.6.2\" here; "
+	      "write an image that begins with r.io/celld, or ask the platform's owners to allow "
+	      "it\n",
+	      "");
+	check(HEAD("a") SPEC("v0.6.2", ""), flag, 0, "", "");
 }
 
 static void test_files(void **state)
@@ -345,7 +409,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_quick_start), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_several),	    cmocka_unit_test(test_files),
+		cmocka_unit_test(test_several),	    cmocka_unit_test(test_output),
+		cmocka_unit_test(test_policy),	    cmocka_unit_test(test_files),
 		cmocka_unit_test(test_old),	    cmocka_unit_test(test_usage),
 		cmocka_unit_test(test_unreadable),  cmocka_unit_test(test_table),
 		cmocka_unit_test(test_own_table),   cmocka_unit_test(test_help),

@@ -22,7 +22,7 @@ struct scene {
 
 static struct verdict judge(const struct scene *s)
 {
-	cleanup_workerapp struct workerapp *app = rules_app(s->change);
+	cleanup_workerapp struct workerapp *app = rules_app(s->change ? s->change : "{}");
 	struct fleet_sts sts = { .exists = true,
 				 .replicas = s->stopped ? 0 : 3,
 				 .has_version = true,
@@ -155,7 +155,7 @@ static void storage_comes_and_goes_with_the_statefulset(void **state)
 
 static void nothing_is_judged_without_a_change(void **state)
 {
-	cleanup_workerapp struct workerapp *app = rules_app(NULL);
+	cleanup_workerapp struct workerapp *app = rules_app("{}");
 	struct fleet_sts sts = {
 		.exists = true, .replicas = 3, .has_version = true, .version = V(3, 0)
 	};
@@ -205,7 +205,7 @@ static void faults_of_the_spec(void **state)
 
 static void a_sound_spec(void **state)
 {
-	cleanup_workerapp struct workerapp *app = rules_app(NULL);
+	cleanup_workerapp struct workerapp *app = rules_app("{}");
 	struct verdict_input in = { .app = app, .table = celld_table_builtin() };
 	struct verdict v = { .spec_valid = false };
 

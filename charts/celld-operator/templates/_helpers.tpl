@@ -111,10 +111,10 @@ securityContext:
 {{/* what the controller is permitted to do with the fleets' objects, in all namespaces or in each that it watches */}}
 {{- define "celld-operator.controllerRules" -}}
 - apiGroups: [celld-operator.io]
-  resources: [workerapps]
+  resources: [workerapps, celldobjectstores]
   verbs: [list, watch]
 - apiGroups: [celld-operator.io]
-  resources: [workerapps/status]
+  resources: [workerapps/status, celldobjectstores/status]
   verbs: [patch]
 - apiGroups: [apps]
   resources: [statefulsets]
@@ -122,6 +122,9 @@ securityContext:
 - apiGroups: [""]
   resources: [pods]
   verbs: [list, watch]
+- apiGroups: [""] # by name alone: no list, no watch
+  resources: [secrets]
+  verbs: [get]
 - apiGroups: [""]
   resources: [services, serviceaccounts]
   verbs: [get, list, watch, create, patch]

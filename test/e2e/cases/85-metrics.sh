@@ -7,7 +7,7 @@ mkdir -p "$work/certs"
 namespace metrics
 pointer s3://cells/web v1
 app web v0.6.2 | kubectl apply -f - > /dev/null
-REPLICAS=1 app old v0.1.0 | kubectl apply -f - > /dev/null
+REPLICAS=1 BUCKET=s3://cells app old v0.1.0 | kubectl apply -f - > /dev/null
 check "the fleets are Ready" ready $ns web 60
 ready $ns old 60 || bad "the old fleet is Ready"
 check "no controller of the bed runs" away
@@ -16,7 +16,6 @@ openssl ecparam -name prime256v1 -genkey -noout -out "$work/certs/tls.key"
 openssl req -x509 -new -key "$work/certs/tls.key" -days 2 -subj /CN=metrics -addext subjectAltName=IP:127.0.0.1 -out "$work/certs/tls.crt"
 : > "$root/build/e2e/metrics-a.log"
 controller metrics-a 18131 --metrics-bind-address=127.0.0.1:18132 --metrics-secure --metrics-cert-dir="$work/certs"
-# the last --metrics-bind-address counts
 kubectl -n $OPERATOR create serviceaccount reader > /dev/null
 kubectl create clusterrole reader --verb=get --non-resource-url=/metrics > /dev/null
 kubectl create clusterrolebinding reader --clusterrole=reader --serviceaccount=$OPERATOR:reader > /dev/null

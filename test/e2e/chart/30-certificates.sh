@@ -1,6 +1,6 @@
 # What may befall the certificates; each heals, and calls go on. How long it took is shown.
 namespace certified
-app web v0.6.2 | kubectl apply -f - > /dev/null
+BUCKET=s3://cells/$ns app web v0.6.2 | kubectl apply -f - > /dev/null
 secret=celld-operator-webhook-cert
 hooks="mutatingwebhookconfiguration validatingwebhookconfiguration"
 value() { kubectl -n $OPERATOR get secret $secret -o "jsonpath={.data.${1//./\\.}}"; }

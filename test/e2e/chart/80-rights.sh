@@ -1,7 +1,7 @@
 # The rights that the chart gives are those that were used: nothing is refused, and what nobody used is named here with who
 # does use it. The audit log is of this bed's whole life.
 check "a Lease that somebody deletes" kubectl -n $OPERATOR delete lease celld-operator-controller
-check "is made anew" until_ 30 eval '[ -n "$(leader)" ]'
+check "is made anew, with its marks" until_ 30 eval '[ -n "$(leader)" ] && [ -n "$(kubectl -n $OPERATOR get lease celld-operator-controller -o "jsonpath={.metadata.labels}")" ]'
 used=$root/build/e2e/rights.used granted=$root/build/e2e/rights.granted
 jq -r 'select(.user.username | startswith("system:serviceaccount:celld-operator-system:celld-operator")) |
 	select(.responseStatus.code == 403 and (.responseStatus.reason // "") == "Forbidden" and

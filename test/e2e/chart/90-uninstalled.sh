@@ -1,6 +1,6 @@
 # helm uninstall: the CustomResourceDefinitions and the fleets stay, and nothing else of ours.
 namespace remains
-app web v0.6.2 | kubectl apply -f - > /dev/null
+BUCKET=s3://cells/$ns app web v0.6.2 | kubectl apply -f - > /dev/null
 check "the fleet is Ready" ready $ns web 60
 record remains
 check "helm uninstall" "/tmp/bed-$BED_NAME/chart/helm" -n $OPERATOR uninstall celld-operator --wait --timeout 60s

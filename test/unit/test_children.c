@@ -1,0 +1,314 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "common/kube/client.h"
+#include "common/kube/config.h"
+#include "controller/turn.h"
+#include "test/lib/app_fixture.h"
+#include "test/lib/script.h"
+
+#define SERVICES "/api/v1/namespaces/store/services"
+#define SERVICE	 SERVICES "/shop-celld"
+
+struct fixture {
+	struct script *server;
+	struct kube_config *config;
+	struct reconcile_opts opts;
+	struct app_fixture app;
+	struct turn turn;
+	struct err e;
+	int64_t allowed_ms; /* the fence */
+};
+
+static int64_t may_write(void *ctx)
+{
+	const struct fixture *f = ctx;
+
+	return f->allowed_ms;
+}
+
+static void start(struct fixture *f, const struct script_step *steps, size_t n)
+{
+	struct kube_client_opts o = { .may_write = may_write, .may_write_ctx = f };
+
+	*f = (struct fixture){ .server = script_start(steps, n, NULL), .allowed_ms = 60000 };
+	f->config = kube_config_plain(script_url(f->server), NULL);
+	o.config = f->config;
+	f->opts.client = kube_client_new(&o);
+	f->opts.cache = cache_new();
+	f->app = app_fixture_with(NULL, NULL);
+	f->turn = (struct turn){ .o = &f->opts, .key = "store/shop", .app = f->app.app };
+	f->turn.input = f->app.in;
+}
+
+static void stop(struct fixture *f)
+{
+	assert_int_equal(script_unexpected(f->server), 0);
+	kube_client_free(f->opts.client);
+	cache_free(f->opts.cache);
+	kube_config_free(f->config);
+	app_fixture_done(&f->app);
+	script_stop(f->server);
+}
+
+static void known(struct fixture *f, enum cache_kind kind, const char *text)
+{
+	cleanup_json struct json *j = app_fixture_json(text);
+
+	assert_true(cache_put(f->opts.cache, kind, j));
+}
+
+static int put_service(struct fixture *f, const char *text)
+{
+	return children_put(&f->turn, CACHE_SERVICE, app_fixture_json(text), NULL, &f->e);
+}
+
+static const char want[] = "{'apiVersion':'v1','kind':'Service','metadata':{'name':'shop-celld',"
+			   "'namespace':'store'},'spec':{'type':'ClusterIP'}}";
+
+#define OURS                                                                                       \
+	"'ownerReferences':[{'controller':true,'uid':'u-1'}],'managedFields':["                    \
+	"{'manager':'celld-operator','operation':'Apply','fieldsV1':{'f:spec':{'f:type':{}}}}]"
+#define LIVE(meta, type)                                                                           \
+	"{'apiVersion':'v1','kind':'Service','metadata':{'name':'shop-celld','namespace':"         \
+	"'store','uid':'s-1','resourceVersion':'5'," meta "},'spec':{'type':'" type "'}}"
+
+static const struct json *sent(struct fixture *f, size_t i, struct json **ret)
+{
+	const char *body = script_request(f->server, i)->body;
+	struct err e = ERR_INIT;
+
+	assert_int_equal(json_parse(body, strlen(body), ret, &e), 0);
+	return *ret;
+}
+
+static void what_is_as_it_should_be_is_not_written(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	start(&f, NULL, 0);
+	known(&f, CACHE_SERVICE, LIVE(OURS, "ClusterIP"));
+	assert_int_equal(put_service(&f, want), 0);
+	assert_int_equal(script_count(f.server), 0);
+	stop(&f);
+}
+
+static void a_creation_takes_over_nothing(void **state)
+{
+	static const struct script_step steps[] = {
+		{ .want = "GET " SERVICE,
+		  .status = 404,
+		  .body = "{\"reason\":\"NotFound\",\"message\":\"m\"}" },
+		{ .want = "PATCH " SERVICE "?",
+		  .status = 201,
+		  .body = "{\"kind\":\"Service\",\"metadata\":{\"name\":\"shop-celld\","
+			  "\"namespace\":\"store\",\"resourceVersion\":\"9\"}}" },
+	};
+	struct fixture f;
+	struct json *got, *j = NULL;
+
+	(void)state;
+	start(&f, steps, array_len(steps));
+	assert_int_equal(put_service(&f, want), 0);
+	assert_non_null(strstr(script_request(f.server, 1)->line, "fieldManager=celld-operator"));
+	assert_null(strstr(script_request(f.server, 1)->line, "force=true"));
+	app_fixture_is(sent(&f, 1, &j), want);
+	json_free(j);
+	/* the answer is known at once, before any event */
+	got = cache_get(f.opts.cache, CACHE_SERVICE, "store", "shop-celld");
+	assert_non_null(got);
+	json_free(got);
+	stop(&f);
+}
+
+static void a_change_is_for_the_object_that_was_read(void **state)
+{
+	static const struct script_step steps[] = {
+		{ .want = "PATCH " SERVICE "?", .body = "{\"metadata\":{}}" },
+	};
+	struct fixture f;
+	struct json *j = NULL;
+
+	(void)state;
+	start(&f, steps, array_len(steps));
+	known(&f, CACHE_SERVICE, LIVE(OURS, "LoadBalancer"));
+	assert_int_equal(put_service(&f, want), 0);
+	assert_non_null(strstr(script_request(f.server, 0)->line, "force=true"));
+	assert_string_equal(json_str(json_path(sent(&f, 0, &j), "metadata", "uid", NULL)), "s-1");
+	json_free(j);
+	stop(&f);
+}
+
+/* An object with our name and label that somebody else controls, or that we have never written. */
+static void a_foreign_object_is_never_touched(void **state)
+{
+	static const char *const foreign[] = {
+		LIVE("'labels':{'celld-operator.io/workerapp':'shop'},'ownerReferences':"
+		     "[{'controller':true,'uid':'u-9'}]",
+		     "NodePort"),
+		LIVE("'labels':{'celld-operator.io/workerapp':'shop'}", "NodePort"),
+		LIVE("'labels':{'celld-operator.io/workerapp':'blog'},'managedFields':"
+		     "[{'manager':'celld-operator'}]",
+		     "NodePort"),
+	};
+
+	(void)state;
+	for (size_t i = 0; i < array_len(foreign); i++) {
+		struct fixture f;
+
+		start(&f, NULL, 0);
+		known(&f, CACHE_SERVICE, foreign[i]);
+		assert_int_equal(put_service(&f, want), -ERR_EXISTS);
+		assert_string_equal(
+			f.e.message,
+			"Service shop-celld exists and is not of this WorkerApp; delete "
+			"or rename it, or choose another name for the WorkerApp");
+		assert_int_equal(children_drop(&f.turn, CACHE_SERVICE, "shop-celld", &f.e), 0);
+		assert_int_equal(script_count(f.server), 0);
+		stop(&f);
+	}
+}
+
+static void a_foreign_object_without_our_label_is_found_by_asking(void **state)
+{
+	static const struct script_step steps[] = {
+		{ .want = "GET " SERVICE,
+		  .body = "{\"kind\":\"Service\",\"metadata\":{\"name\":\"shop-celld\","
+			  "\"namespace\":\"store\",\"uid\":\"x\",\"resourceVersion\":\"1\"}}" },
+	};
+	struct fixture f;
+
+	(void)state;
+	start(&f, steps, 1);
+	assert_int_equal(put_service(&f, want), -ERR_EXISTS);
+	assert_int_equal(script_count(f.server), 1);
+	stop(&f);
+}
+
+/* Its owner is gone (deleted with --cascade=orphan), and it is of our making. */
+static void an_orphan_of_ours_is_adopted(void **state)
+{
+	static const struct script_step steps[] = {
+		{ .want = "PATCH " SERVICE "?", .body = "{\"metadata\":{}}" },
+	};
+	struct fixture f;
+	struct json *j = NULL;
+
+	(void)state;
+	start(&f, steps, array_len(steps));
+	known(&f, CACHE_SERVICE,
+	      LIVE("'labels':{'celld-operator.io/workerapp':'shop'},'managedFields':"
+		   "[{'manager':'celld-operator','operation':'Apply','fieldsV1':{}}]",
+		   "ClusterIP"));
+	assert_int_equal(put_service(&f, "{'apiVersion':'v1','kind':'Service','metadata':{'name':"
+					 "'shop-celld','ownerReferences':[{'uid':'u-1'}]}}"),
+			 0);
+	app_fixture_is(json_path(sent(&f, 0, &j), "metadata", "ownerReferences", NULL),
+		       "[{'uid':'u-1'}]");
+	json_free(j);
+	stop(&f);
+}
+
+static void who_may_not_write_sends_nothing(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	start(&f, NULL, 0);
+	known(&f, CACHE_SERVICE, LIVE(OURS, "LoadBalancer"));
+	f.allowed_ms = 0;
+	assert_int_equal(put_service(&f, want), -ERR_CANCELED);
+	assert_int_equal(children_drop(&f.turn, CACHE_SERVICE, "shop-celld", &f.e), -ERR_CANCELED);
+	assert_int_equal(script_count(f.server), 0);
+	stop(&f);
+}
+
+static void a_conflict_is_told(void **state)
+{
+	static const struct script_step steps[] = {
+		{ .want = "PATCH " SERVICE "?",
+		  .status = 409,
+		  .body = "{\"reason\":\"Conflict\",\"message\":\"changed\"}" },
+	};
+	struct fixture f;
+
+	(void)state;
+	start(&f, steps, array_len(steps));
+	known(&f, CACHE_SERVICE, LIVE(OURS, "LoadBalancer"));
+	assert_int_equal(put_service(&f, want), -ERR_CONFLICT);
+	assert_string_equal(f.e.message, "applying Service shop-celld: PATCH " SERVICE ": changed");
+	stop(&f);
+}
+
+static void what_is_no_longer_wanted_goes(void **state)
+{
+	static const struct script_step steps[] = {
+		{ .want = "DELETE " SERVICE, .body = "{}" },
+		{ .want = "DELETE " SERVICE,
+		  .status = 404,
+		  .body = "{\"reason\":\"NotFound\",\"message\":\"m\"}" },
+	};
+	struct fixture f;
+	struct json *j = NULL;
+
+	(void)state;
+	start(&f, steps, array_len(steps));
+	assert_int_equal(children_drop(&f.turn, CACHE_SERVICE, "shop-celld", &f.e), 0);
+	assert_int_equal(script_count(f.server), 0); /* not known: nothing to do */
+	known(&f, CACHE_SERVICE, LIVE(OURS, "ClusterIP"));
+	assert_int_equal(children_drop(&f.turn, CACHE_SERVICE, "shop-celld", &f.e), 0);
+	assert_string_equal(json_str(json_path(sent(&f, 0, &j), "preconditions", "uid", NULL)),
+			    "s-1");
+	json_free(j);
+	assert_int_equal(cache_count(f.opts.cache, CACHE_SERVICE), 0);
+	known(&f, CACHE_SERVICE, LIVE(OURS, "ClusterIP"));
+	assert_int_equal(children_drop(&f.turn, CACHE_SERVICE, "shop-celld", &f.e), 0);
+	stop(&f);
+}
+
+/* The five of a fleet, in their order; a foreign one ends it with a refusal, and nothing after it is touched. */
+static void all_children_until_a_foreign_one(void **state)
+{
+	static const struct script_step steps[] = {
+		{ .want = "GET /api/v1/namespaces/store/serviceaccounts/shop-celld",
+		  .status = 404,
+		  .body = "{\"reason\":\"NotFound\",\"message\":\"m\"}" },
+		{ .want = "PATCH /api/v1/namespaces/store/serviceaccounts/shop-celld",
+		  .status = 201,
+		  .body = "{\"metadata\":{}}" },
+	};
+	struct fixture f;
+
+	(void)state;
+	start(&f, steps, array_len(steps));
+	known(&f, CACHE_SERVICE, LIVE("'x':1", "NodePort"));
+	assert_int_equal(children_apply(&f.turn, &f.e), 0);
+	assert_true(f.turn.foreign);
+	assert_string_equal(f.turn.verdict.refusal.reason, "ForeignObject");
+	assert_non_null(strstr(f.turn.verdict.refusal.message, "Service shop-celld exists"));
+	assert_int_equal(script_count(f.server), 2);
+	stop(&f);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_as_it_should_be_is_not_written),
+		cmocka_unit_test(a_creation_takes_over_nothing),
+		cmocka_unit_test(a_change_is_for_the_object_that_was_read),
+		cmocka_unit_test(a_foreign_object_is_never_touched),
+		cmocka_unit_test(a_foreign_object_without_our_label_is_found_by_asking),
+		cmocka_unit_test(an_orphan_of_ours_is_adopted),
+		cmocka_unit_test(who_may_not_write_sends_nothing),
+		cmocka_unit_test(a_conflict_is_told),
+		cmocka_unit_test(what_is_no_longer_wanted_goes),
+		cmocka_unit_test(all_children_until_a_foreign_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
