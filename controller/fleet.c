@@ -305,7 +305,7 @@ void fleet_read_sts(const struct json *sts, struct fleet_sts *ret)
 	copy(s.owner_uid, sizeof(s.owner_uid), fleet_controller_of(sts));
 	(void)json_get_int(meta, "generation", &s.generation);
 	(void)json_get_int(status, "observedGeneration", &s.observed_generation);
-	s.replicas = bounded_int(spec, "replicas", 1);
+	s.replicas = sts ? bounded_int(spec, "replicas", 1) : 0;
 	s.partition = bounded_int(update, "partition", 0);
 	s.remembered = remembered(notes);
 	s.min_ready_seconds = bounded_int(spec, "minReadySeconds", 0);

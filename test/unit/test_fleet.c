@@ -213,6 +213,7 @@ static void no_statefulset(void **state)
 	fleet_read_sts(NULL, &s);
 	assert_false(s.exists);
 	assert_int_equal(s.remembered, -1);
+	assert_int_equal(s.replicas, 0);
 	assert_string_equal(s.uid, "");
 	assert_false(s.has_version || s.has_claims);
 }

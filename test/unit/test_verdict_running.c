@@ -129,6 +129,19 @@ static void test_unreadable_template(void **state)
 	done(&f);
 }
 
+/* Somebody has deleted the StatefulSet and left its pods: they tell what runs, and there is no template that could not. */
+static void test_orphans_alone(void **state)
+{
+	struct fixture f = fleet("0.6.1", "0.6.2");
+
+	(void)state;
+	fleet_read_sts(NULL, &f.sts);
+	assert_null(judge(&f));
+	f.pods[1].version = ver("0.1.0");
+	assert_string_equal(judge(&f), "BreakingUpgrade");
+	done(&f);
+}
+
 static void test_durability_leaves_fleet_at_once(void **state)
 {
 	struct fixture f = fleet("0.6.2", "0.6.2");
@@ -169,6 +182,7 @@ int main(void)
 		cmocka_unit_test(test_current_revision_counts),
 		cmocka_unit_test(test_unreadable_among_several),
 		cmocka_unit_test(test_unreadable_template),
+		cmocka_unit_test(test_orphans_alone),
 		cmocka_unit_test(test_durability_leaves_fleet_at_once),
 		cmocka_unit_test(test_storage),
 	};
