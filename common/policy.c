@@ -59,8 +59,8 @@ static bool same_endpoint(const char *a, const char *b)
 static bool same_word(const char *a, const char *b)
 {
 	for (; *a && *b; a++, b++) {
-		char x = *a >= 'A' && *a <= 'Z' ? (char)(*a + 32) : *a;
-		char y = *b >= 'A' && *b <= 'Z' ? (char)(*b + 32) : *b;
+		int x = *a >= 'A' && *a <= 'Z' ? *a - 'A' + 'a' : *a;
+		int y = *b >= 'A' && *b <= 'Z' ? *b - 'A' + 'a' : *b;
 
 		if (x != y)
 			return false;

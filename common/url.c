@@ -16,7 +16,7 @@ struct parts {
 static bool begins(const char *s, const char *lower)
 {
 	for (; *lower; s++, lower++) {
-		char c = *s >= 'A' && *s <= 'Z' ? (char)(*s + 32) : *s;
+		int c = *s >= 'A' && *s <= 'Z' ? *s - 'A' + 'a' : *s;
 
 		if (c != *lower)
 			return false;
@@ -76,7 +76,7 @@ static char *text_of(const struct parts *p, bool whole)
 
 	for (size_t i = 0; i < n; i++) {
 		if (text[i] >= 'A' && text[i] <= 'Z')
-			text[i] = (char)(text[i] + 32);
+			text[i] = (char)(text[i] - 'A' + 'a');
 	}
 	return text;
 }

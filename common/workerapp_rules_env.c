@@ -2,70 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/celld/env.h"
 #include "common/syntax.h"
 #include "common/workerapp_judge.h"
 
 enum { ENV_MAX = 32, ENV_NAME = 128, ENV_VALUE = 32768 };
-
-static bool is_setting(const char *s)
-{
-	size_t n = strlen(s);
-
-	if (str_eq(s, "RUST_LOG"))
-		return true;
-	if (n > ENV_NAME || !(str_starts(s, "CELLD_") ? n > 6 : str_starts(s, "OTEL_") && n > 5))
-		return false;
-	for (; *s; s++) {
-		if (!(*s >= 'A' && *s <= 'Z') && !(*s >= '0' && *s <= '9') && *s != '_')
-			return false;
-	}
-	return true;
-}
-
-/* Whether a row speaks of name; "CELLD_VAR_*" speaks of all that begin so. */
-static bool speaks_of(const struct celld_name *row, const char *name)
-{
-	size_t len = strlen(row->name);
-
-	if (str_ends(row->name, "*"))
-		return strncmp(name, row->name, len - 1) == 0;
-	return str_eq(name, row->name);
-}
-
-static bool is_owned(const struct celld_table *t, const char *name)
-{
-	for (size_t i = 0; i < t->n_owned; i++) {
-		if (speaks_of(&t->owned[i], name))
-			return true;
-	}
-	return false;
-}
-
-static bool is_refused(const struct celld_table *t, const char *name, struct version v)
-{
-	for (size_t i = 0; i < t->n_refused; i++) {
-		if (speaks_of(&t->refused[i], name) && celld_in_range(t->refused[i].range, v))
-			return true;
-	}
-	return false;
-}
-
-/* The first version that reads name; 0.0.0 when the table does not tell. */
-static struct version first_known(const struct celld_table *t, const char *name)
-{
-	struct version first = { 0 };
-	bool found = false;
-
-	for (size_t i = 0; i < t->n_known; i++) {
-		struct version since = t->known[i].range.since;
-
-		if (!speaks_of(&t->known[i], name) || (found && version_cmp(since, first) >= 0))
-			continue;
-		first = since;
-		found = true;
-	}
-	return first;
-}
 
 /* The oldest version that may meet the variable: the target, and what runs besides. */
 static struct version oldest(const struct judge *j)
@@ -81,16 +22,16 @@ static struct version oldest(const struct judge *j)
 
 static void env_version(const struct judge *j, const struct wa_env *env, const char *path)
 {
-	struct version since = first_known(j->table, env->name), least = oldest(j);
+	struct version since, least = oldest(j);
 	char version[VERSION_TEXT], first[VERSION_TEXT];
 	cleanup(freep) char *values = NULL;
 
-	if (is_refused(j->table, env->name, j->version)) {
+	if (celld_env_check(j->table, j->version, env->name, false) == ENV_REFUSED) {
 		version_text(j->version, version);
 		values = xasprintf("%s %s", env->name, version);
 		fault_add(j->faults, "env-refused", path, values,
 			  "celld %s does not start with %s; leave it out", version, env->name);
-	} else if (version_cmp(least, since) < 0) {
+	} else if (celld_env_since(j->table, env->name, &since) && version_cmp(least, since) < 0) {
 		version_text(least, version);
 		version_text(since, first);
 		values = xasprintf("%s %s", env->name, version);
@@ -142,9 +83,13 @@ static void env_entry(const struct judge *j, size_t i)
 	const struct wa_env *env = &j->app->env[i];
 	cleanup(freep) char *at = xasprintf("spec.env[%zu]", env->index);
 	cleanup(freep) char *path = xasprintf("%s.name", at);
+	/* without a version: 0.0.0, for which names are judged all the same */
+	enum env_verdict verdict = env->name
+					   ? celld_env_check(j->table, j->version, env->name, false)
+					   : ENV_NOT_ALLOWED;
 	struct fault_value shown;
 
-	if (!env->name || !is_setting(env->name)) {
+	if (verdict == ENV_NOT_ALLOWED || strlen(env->name) > ENV_NAME) {
 		fault_add(j->faults, "env-name", path, env->name ? env->name : "",
 			  "%s is no setting of celld; write a name that begins with CELLD_ or "
 			  "OTEL_, or RUST_LOG, in capitals",
@@ -154,7 +99,7 @@ static void env_entry(const struct judge *j, size_t i)
 	if (is_repeated(j->app, i))
 		fault_add(j->faults, "env-twice", path, env->name,
 			  "%s is there twice; leave one out", env->name);
-	if (is_owned(j->table, env->name))
+	if (verdict == ENV_OWNED)
 		fault_add(j->faults, "env-owned", path, env->name,
 			  "the operator sets %s itself; leave it out, and write the field of spec "
 			  "that governs it, if there is one",

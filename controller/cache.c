@@ -190,7 +190,7 @@ static struct entry *make_entry(enum cache_kind kind, const struct json *object)
 	if (kind != CACHE_POD)
 		x->text = compact(kind, object);
 	else if (!fleet_read_pod(object, &x->pod))
-		x->pod.ordinal = -1;
+		x->pod.ordinal = -1; /* no member: not handed out */
 	return x;
 }
 
@@ -413,7 +413,8 @@ static void add_pod(const char *name, void *value, void *ctx)
 	struct collect *all = ctx;
 
 	(void)name;
-	all->v[all->n++] = x->pod;
+	if (x->pod.ordinal >= 0)
+		all->v[all->n++] = x->pod;
 }
 
 struct fleet_pod *cache_pods(struct cache *c, const char *key, size_t *ret_n)

@@ -28,6 +28,21 @@ bool children_is_ours(const struct turn *t, const struct json *live)
 	return label && str_eq(label, t->app->name) && compare_managed_by(live, DESIRED_MANAGER);
 }
 
+bool children_is_former(const struct turn *t, const struct json *live)
+{
+	const struct json *refs = json_path(live, "metadata", "ownerReferences", NULL);
+
+	for (const struct json *r = json_first(refs); r; r = json_next(r)) {
+		const char *kind = json_get_str(r, "kind"), *name = json_get_str(r, "name");
+		const char *uid = json_get_str(r, "uid");
+
+		if (json_get_bool(r, "controller", false))
+			return kind && name && uid && str_eq(kind, "WorkerApp") &&
+			       str_eq(name, t->app->name) && !str_eq(uid, t->app->uid);
+	}
+	return false;
+}
+
 /* The precondition that keeps us from writing to another object of the same name. */
 static void pin(struct json *want, const struct json *live)
 {
@@ -36,11 +51,14 @@ static void pin(struct json *want, const struct json *live)
 	json_set_str(json_get_mutable(want, "metadata"), "uid", uid);
 }
 
-static int foreign(const struct json *live, struct err *e)
+static int foreign(const struct turn *t, const struct json *live, struct err *e)
 {
 	const char *kind = json_get_str(live, "kind");
 	const char *name = json_str(json_path(live, "metadata", "name", NULL));
 
+	if (children_is_former(t, live))
+		return err_set(e, ERR_CONFLICT, "%s %s of the former WorkerApp is still there",
+			       kind ? kind : "object", name ? name : "");
 	return err_set(e, ERR_EXISTS,
 		       "%s %s exists and is not of this WorkerApp; delete or rename it, or choose "
 		       "another name for the WorkerApp",
@@ -77,7 +95,7 @@ int children_put(struct turn *t, enum cache_kind kind, struct json *object, stru
 	if (r)
 		return err_wrap(e, "reading %s %s", cache_kinds[kind].kind, name);
 	if (live && !children_is_ours(t, live))
-		return foreign(live, e);
+		return foreign(t, live, e);
 	if (!live || compare_differs(want, live, DESIRED_MANAGER)) {
 		/* without force a creation cannot take over what somebody has made in the meantime */
 		how.force = live != NULL;

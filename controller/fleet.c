@@ -32,14 +32,16 @@ const char *fleet_controller_of(const struct json *object)
 	return NULL;
 }
 
-static int ordinal_of(const char *name)
+/* The ordinal in "<app>-celld-<ordinal>"; -1: some other pod, which carries the label. */
+static int ordinal_of(const char *name, const char *app)
 {
-	const char *dash = strrchr(name, '-');
+	cleanup(freep) char *prefix = xasprintf("%s-celld-", app ? app : "");
+	const char *digits = name + strlen(prefix);
 	int v = 0;
 
-	if (!dash || !dash[1] || strlen(dash + 1) > 6)
+	if (!str_starts(name, prefix) || !*digits || strlen(digits) > 6)
 		return -1;
-	for (const char *s = dash + 1; *s; s++) {
+	for (const char *s = digits; *s; s++) {
 		if (*s < '0' || *s > '9')
 			return -1;
 		v = v * 10 + (*s - '0');
@@ -235,6 +237,9 @@ bool fleet_read_pod(const struct json *pod, struct fleet_pod *ret)
 
 	if (!name || strlen(name) >= sizeof(p.name))
 		return false;
+	p.ordinal = ordinal_of(name, json_get_str(labels, WORKERAPP_LABEL));
+	if (p.ordinal < 0)
+		return false;
 	copy(p.name, sizeof(p.name), name);
 	copy(p.uid, sizeof(p.uid), json_get_str(meta, "uid"));
 	copy(p.ip, sizeof(p.ip), json_get_str(status, "podIP"));
@@ -243,7 +248,6 @@ bool fleet_read_pod(const struct json *pod, struct fleet_pod *ret)
 	copy(p.revision, sizeof(p.revision), json_get_str(labels, "controller-revision-hash"));
 	copy(p.app_version, sizeof(p.app_version), json_get_str(notes, ANNOTATION_APP_VERSION));
 	p.has_version = version_read(json_get_str(notes, ANNOTATION_CELLD_VERSION), &p.version);
-	p.ordinal = ordinal_of(name);
 	p.terminating = json_get(meta, "deletionTimestamp") != NULL;
 	p.running = phase && str_eq(phase, "Running");
 	p.ready = condition_is(status, "Ready", "True");
@@ -295,12 +299,13 @@ void fleet_read_sts(const struct json *sts, struct fleet_sts *ret)
 	const struct json *update = json_path(spec, "updateStrategy", "rollingUpdate", NULL);
 	struct fleet_sts s = { .exists = sts != NULL };
 
+	s.terminating = json_get(meta, "deletionTimestamp") != NULL;
 	copy(s.uid, sizeof(s.uid), json_get_str(meta, "uid"));
 	copy(s.resource_version, sizeof(s.resource_version), json_get_str(meta, "resourceVersion"));
 	copy(s.owner_uid, sizeof(s.owner_uid), fleet_controller_of(sts));
 	(void)json_get_int(meta, "generation", &s.generation);
 	(void)json_get_int(status, "observedGeneration", &s.observed_generation);
-	s.replicas = bounded_int(spec, "replicas", 1);
+	s.replicas = sts ? bounded_int(spec, "replicas", 1) : 0;
 	s.partition = bounded_int(update, "partition", 0);
 	s.remembered = remembered(notes);
 	s.min_ready_seconds = bounded_int(spec, "minReadySeconds", 0);
@@ -309,6 +314,9 @@ void fleet_read_sts(const struct json *sts, struct fleet_sts *ret)
 	copy(s.current_revision, sizeof(s.current_revision),
 	     json_get_str(status, "currentRevision"));
 	copy(s.update_revision, sizeof(s.update_revision), json_get_str(status, "updateRevision"));
+	s.has_current_version =
+		!str_eq(s.current_revision, s.update_revision) &&
+		version_read(json_get_str(notes, ANNOTATION_CURRENT), &s.current_version);
 	s.has_version = version_read(json_get_str(marks, ANNOTATION_CELLD_VERSION), &s.version);
 	copy(s.app_version, sizeof(s.app_version), json_get_str(marks, ANNOTATION_APP_VERSION));
 	s.has_claims = json_len(json_get(spec, "volumeClaimTemplates")) > 0;

@@ -15,7 +15,7 @@ struct fleet_pod {
 	char owner_uid[FLEET_UID]; /* of its controller */
 	char node[FLEET_NODE];	   /* that it was scheduled to; "": none yet */
 	char revision[FLEET_NAME]; /* label controller-revision-hash */
-	int ordinal;		   /* -1: the name has none */
+	int ordinal;
 	bool terminating, ready, running;
 	bool has_version;
 	struct version version; /* annotation celld-version: what it was created to run */
@@ -31,6 +31,7 @@ struct fleet_pod {
 
 struct fleet_sts {
 	bool exists;
+	bool terminating;
 	char uid[FLEET_UID], resource_version[FLEET_NAME];
 	char owner_uid[FLEET_UID]; /* of its controller; "": none */
 	int64_t generation, observed_generation;
@@ -40,6 +41,10 @@ struct fleet_sts {
 	bool has_version;
 	struct version version; /* template annotation celld-version */
 	char app_version[132];	/* template annotation app-version */
+	/* What the current revision runs, while it is not the update revision: a pod below the partition that is lost comes back
+	 * on it, also when no pod shows it any more. */
+	bool has_current_version;
+	struct version current_version;
 	bool has_claims;
 	bool bucket_durability; /* CELLD_DURABILITY of the template is absent or `bucket` */
 };
@@ -47,7 +52,10 @@ struct fleet_sts {
 /* Annotation of the StatefulSet: the size of the fleet while a Recreate has it at 0. */
 #define ANNOTATION_REPLICAS "celld-operator.io/replicas"
 
-/* Reads a Pod. False: it is no pod with a name. */
+/* Annotation of the StatefulSet: celld's version in its current revision, while another one rolls. */
+#define ANNOTATION_CURRENT "celld-operator.io/current-version"
+
+/* Reads a Pod. False: it is no member of a fleet: not named after the app of its label, with an ordinal. */
 bool fleet_read_pod(const struct json *pod, struct fleet_pod *ret);
 /* Reads a StatefulSet; NULL: there is none. */
 void fleet_read_sts(const struct json *sts, struct fleet_sts *ret);

@@ -93,6 +93,7 @@ static void one_pod(const struct observe_input *in, size_t i, int64_t quiet, str
 	to = &o->pods[p->ordinal];
 	to->exists = true;
 	to->terminating = p->terminating;
+	to->foreign = p->owner_uid[0] && !str_eq(p->owner_uid, sts->uid);
 	to->ready = p->ready;
 	/* readiness is part of the fingerprint, so `quiet` is at most the time that the pod is Ready */
 	to->available = p->ready && (!sts->min_ready_seconds ||
@@ -116,14 +117,14 @@ void observe_fleet(const struct observe_input *in, const struct fleet_memory *m,
 	o->exists = sts->exists;
 	o->observed = sts->observed_generation >= sts->generation;
 	o->settled = str_eq(sts->current_revision, sts->update_revision);
-	o->replicas = sts->replicas;
+	o->replicas = sts->exists ? sts->replicas : 0;
 	o->partition = sts->partition;
 	o->remembered = sts->exists ? sts->remembered : -1;
 	o->pods_current = true;
-	o->n_pods = sts->replicas < ROLLOUT_PODS ? sts->replicas : ROLLOUT_PODS;
+	o->n_pods = o->replicas < ROLLOUT_PODS ? o->replicas : ROLLOUT_PODS;
 	for (size_t i = 0; i < in->n_pods; i++)
 		one_pod(in, i, o->quiet, o);
-	for (int i = 0; i < o->n_pods && i < sts->replicas; i++) {
+	for (int i = 0; i < o->n_pods && i < o->replicas; i++) {
 		if (!o->pods[i].exists && o->quiet >= REFUSED_AFTER_MS)
 			o->pods[i].fault = ROLLOUT_FAULT_REFUSED;
 	}

@@ -1,6 +1,7 @@
 #include "controller/reconcile.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,8 @@
 
 /* A sweep that is older than this is made anew before a gate is asked. */
 enum { SWEEP_AGAIN_MS = 2000 };
+/* How often somebody else's object in our place is looked at again. */
+enum { FOREIGN_MS = 30000 };
 /* Claims are not watched: whether a foreign one has gone is looked at again after. */
 enum { CLAIMS_AGAIN_MS = 30000 };
 
@@ -54,14 +57,16 @@ void reconcile_free(struct reconciler *r)
 	free(r);
 }
 
-static struct fleet_memory *memory_of(struct reconciler *r, const char *key)
+/* What is remembered of an earlier app of that name is no business of this one. */
+static struct fleet_memory *memory_of(struct reconciler *r, const char *key, const char *uid)
 {
 	struct fleet_memory *m;
 
 	(void)pthread_mutex_lock(&r->lock);
 	m = map_get(r->memories, key);
-	if (!m) {
+	if (!m || !str_eq(m->app_uid, uid)) {
 		m = xcalloc(1, sizeof(*m));
+		(void)snprintf(m->app_uid, sizeof(m->app_uid), "%s", uid);
 		map_put(r->memories, key, m);
 	}
 	(void)pthread_mutex_unlock(&r->lock);
@@ -95,9 +100,19 @@ static bool begin(struct reconciler *r, const char *key, struct turn *t)
 	t->view = settings_get(r->o.settings);
 	t->key = key;
 	t->name = desired_name(t->app);
-	t->memory = memory_of(r, key);
+	t->memory = memory_of(r, key, t->app->uid ? t->app->uid : "");
 	t->obs = xcalloc(1, sizeof(*t->obs));
 	return true;
+}
+
+/* The size of the fleet that outlives its StatefulSet has to be in the status first. */
+static void keep_size(struct turn *t)
+{
+	if (!workload_is_replaced(t) || t->facts.remembered <= 0 ||
+	    status_kept_size(t->app) == t->facts.remembered)
+		return;
+	t->decision.write = ROLLOUT_WRITE_NONE;
+	t->decision.requeue = t->o->recheck_ms;
 }
 
 /* A write that makes pods must not give them somebody else's claims; then nothing is written, and asked again later. */
@@ -150,6 +165,7 @@ static int act(struct turn *t, bool *ret_wrote, struct err *e)
 	if (r)
 		return r;
 	turn_decide(t);
+	keep_size(t);
 	ask_for_slot(t);
 	if (t->decision.write == ROLLOUT_WRITE_NONE)
 		return 0;
@@ -317,7 +333,8 @@ static int work(struct turn *t, struct err *e)
 
 	turn_read_cached(t);
 	turn_decide(t);
-	if (!t->verdict.refusal.reason && !t->obs->no_workload && !t->bucket.store_missing) {
+	if (!t->verdict.refusal.reason && !t->obs->no_workload && !t->bucket.store_missing &&
+	    !t->leaving) {
 		r = children_apply(t, e);
 		if (r)
 			return r;
@@ -326,7 +343,7 @@ static int work(struct turn *t, struct err *e)
 			rollout_decide(t->obs, &t->decision);
 		}
 	}
-	r = around_apply(t, e);
+	r = t->leaving ? 0 : around_apply(t, e);
 	if (!r)
 		r = claims_grow(t, &busy, e);
 	if (!r && !busy)
@@ -339,6 +356,8 @@ static int work(struct turn *t, struct err *e)
 	}
 	give_slot(t);
 	bucket_tell(t);
+	if (t->foreign) /* it need not carry our label, and then no watch tells that it has gone */
+		t->decision.requeue = FOREIGN_MS;
 	if (t->decision.requeue > 0)
 		queue_add_after(t->o->queue, t->key, t->decision.requeue);
 	if (ask_for_sweep(t))

@@ -364,6 +364,16 @@ static void wait_for_autoscaler(const struct rollout_obs *o, struct rollout_deci
 	d->requeue = o->recheck;
 }
 
+/* Of an earlier StatefulSet, perhaps of another version: a new one waits until they are gone. Orphans are taken over. */
+static int leftovers(const struct rollout_obs *o)
+{
+	int n = 0;
+
+	for (int i = 0; i < o->n_pods; i++)
+		n += o->pods[i].exists && (o->pods[i].foreign || o->pods[i].terminating);
+	return n;
+}
+
 void rollout_decide(const struct rollout_obs *obs, struct rollout_decision *ret)
 {
 	struct rollout_decision d = {
@@ -378,10 +388,14 @@ void rollout_decide(const struct rollout_obs *obs, struct rollout_decision *ret)
 			  : obs->refused ? ROLLOUT_DEGRADED
 					 : ROLLOUT_PENDING;
 		d.requeue = 0;
+	} else if (obs->leaving) {
+		wait_for(&d, ROLLOUT_LEAVING, -1, 0);
 	} else if (obs->exists) {
 		live(obs, &d);
 	} else if (obs->no_workload) {
 		wait_for(&d, ROLLOUT_NO_WORKLOAD, -1, 0);
+	} else if (leftovers(obs) > 0) {
+		wait_for(&d, ROLLOUT_PODS_LEFT, -1, leftovers(obs));
 	} else {
 		wait_for(&d, ROLLOUT_CREATING, -1, 0);
 		write(&d, ROLLOUT_WRITE_CREATE, obs->start, ROLLOUT_REST);

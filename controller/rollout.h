@@ -56,6 +56,7 @@ enum rollout_state {
 struct rollout_pod {
 	bool exists;
 	bool terminating;
+	bool foreign;	 /* another StatefulSet, perhaps one that is gone, controls it */
 	bool ready;	 /* condition Ready */
 	bool available;	 /* Ready for minReadySeconds */
 	bool updated;	 /* its revision label is the StatefulSet's update revision */
@@ -78,6 +79,7 @@ struct rollout_obs {
 
 	/* the StatefulSet, read live */
 	bool exists;
+	bool leaving; /* it is being deleted, or belongs to an earlier app of this name: it will go */
 	bool observed; /* its controller has seen the current generation */
 	bool settled;  /* current revision == update revision */
 	int replicas, partition;

@@ -259,17 +259,22 @@ static void condition(const struct status_input *in, struct json *all, const cha
 static void fleet_state_condition(const struct status_input *in, struct json *all)
 {
 	size_t asked = 0;
+	const struct fleet_pod *worst = NULL; /* the lowest ordinal: lists come in any order */
+	char text[TEXT] = "";
 
 	for (size_t i = 0; i < in->n_pods; i++) {
 		const struct pod_state *s = &in->states[i];
-		char text[TEXT];
+		const struct fleet_pod *p = &in->pods[i];
 
-		if (!in->pods[i].running || in->pods[i].terminating || !s->asked)
+		if (!p->running || p->terminating || !s->asked)
 			continue;
 		asked++;
-		if (s->valid)
+		if (s->valid || (worst && worst->ordinal < p->ordinal))
 			continue;
-		(void)snprintf(text, sizeof(text), "pod %s: %s", in->pods[i].name, s->why);
+		worst = p;
+		(void)snprintf(text, sizeof(text), "pod %s: %s", p->name, s->why);
+	}
+	if (worst) {
 		condition(in, all, "FleetStateReady", "False", "Unavailable", text);
 		return;
 	}
@@ -364,6 +369,10 @@ static struct json *versions(const struct status_input *in)
 		version_text(in->sts->version, text);
 		strlist_add_once(&l, text);
 	}
+	if (in->sts->exists && in->sts->replicas > 0 && in->sts->has_current_version) {
+		version_text(in->sts->current_version, text);
+		strlist_add_once(&l, text);
+	}
 	strlist_sort(&l);
 	for (size_t i = 0; i < l.n; i++)
 		json_add_str(all, l.v[i]);
@@ -415,13 +424,22 @@ static const char *rolled_out(const struct status_input *in)
 	return in->expected;
 }
 
+int status_kept_size(const struct workerapp *app)
+{
+	int64_t n = -1;
+
+	(void)json_get_int(json_get(app->status, "rollout"), "replicas", &n);
+	return n > 0 && n <= ROLLOUT_PODS ? (int)n : -1;
+}
+
 static struct json *rollout(const struct status_input *in, const char *waiting)
 {
 	const struct json *old = json_get(in->app->status, "rollout");
-	const char *target = json_get_str(old, "targetRevision");
+	const char *before = json_get_str(old, "waitingOn");
 	const char *since = json_get_str(old, "since");
 	enum rollout_phase phase = in->decision->phase;
-	bool same = since && target && str_eq(target, in->sts->update_revision);
+	bool same = since && str_eq(before ? before : "", waiting);
+	int kept = in->sts->exists ? in->sts->remembered : status_kept_size(in->app);
 	struct json *r;
 
 	if (phase != ROLLOUT_ROLLING_OUT && phase != ROLLOUT_RECREATING && !waiting[0])
@@ -429,6 +447,8 @@ static struct json *rollout(const struct status_input *in, const char *waiting)
 	r = json_new_object();
 	if (in->sts->exists && in->sts->partition != ROLLOUT_REST)
 		json_set_int(r, "partition", in->sts->partition);
+	if (kept > 0)
+		json_set_int(r, "replicas", kept);
 	json_set_str(r, "waitingOn", waiting);
 	json_set_str(r, "since", same ? since : in->now);
 	json_set_str(r, "targetRevision", in->sts->update_revision);

@@ -48,6 +48,8 @@ struct json *status_build(const struct status_input *in) must_use;
 char *status_waiting_on(const struct status_input *in) must_use;
 /* A member cannot come back by itself: the decision's reason, or beside it. */
 bool status_is_stuck(const struct status_input *in);
+/* The size that a stopped fleet comes back with, as the app's status has it; -1: none. */
+int status_kept_size(const struct workerapp *app);
 /* "RollingOut" */
 const char *status_phase(enum rollout_phase phase);
 

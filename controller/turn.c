@@ -115,6 +115,14 @@ static int first_size(const struct turn *t)
 	return (int)size;
 }
 
+/* A StatefulSet that a Recreate replaces leaves its size in the status. */
+static int start_size(const struct turn *t)
+{
+	int kept = t->sts ? -1 : status_kept_size(t->app);
+
+	return t->app->autoscaling.enabled && kept > 0 ? kept : first_size(t);
+}
+
 static void judge(struct turn *t, bool due)
 {
 	const struct verdict_input in = {
@@ -159,11 +167,12 @@ static void observe(struct turn *t, bool due)
 	/* Whoever runs is left running: it lost nothing by coming late to a rule. */
 	own = exclusive_condition(t->o, t->app, t->sts != NULL, &t->exclusive) || t->sts;
 	o->no_workload = !t->expected || !t->version_known || !own;
+	o->leaving = t->leaving;
 	o->template_due = due;
 	o->stop_all = t->verdict.stop_all;
 	o->autoscaler = t->around.scaling.active;
 	o->want = wanted(t->app);
-	o->start = first_size(t);
+	o->start = start_size(t);
 	o->settle = t->o->settle_ms;
 	o->hold = t->o->hold_ms;
 	o->recheck = t->o->recheck_ms;
@@ -195,10 +204,11 @@ void turn_decide(struct turn *t)
 
 	choose_version(t);
 	around_observe(t);
-	due = workload_due(t);
+	t->leaving = t->sts && (t->facts.terminating || children_is_former(t, t->sts));
+	due = !t->leaving && workload_due(t);
 	judge(t, due);
 	bucket_judge(t, due);
-	if (t->sts && !children_is_ours(t, t->sts)) {
+	if (t->sts && !t->leaving && !children_is_ours(t, t->sts)) {
 		t->foreign = true;
 		t->verdict.refusal.reason = "ForeignObject";
 		(void)snprintf(

@@ -36,6 +36,7 @@ struct turn {
 	struct rollout_obs *obs;
 	struct rollout_decision decision;
 	struct around_view around;
+	bool leaving;	    /* the StatefulSet ends, or is of an earlier app of this name */
 	char *refused_text; /* why no pod is made; NULL: not known */
 	bool foreign;	    /* an object of ours by name belongs to somebody else */
 };
@@ -61,6 +62,10 @@ int children_put(struct turn *t, enum cache_kind kind, struct json *object, stru
 int children_drop(struct turn *t, enum cache_kind kind, const char *name, struct err *e);
 /* Whether live is the app's: by its controller reference, or adoptable (ownerless, our label, our manager). */
 bool children_is_ours(const struct turn *t, const struct json *live);
+/* Claims cannot be added to a StatefulSet or taken from it: the write of t->decision deletes it, empty as it is. */
+bool workload_is_replaced(const struct turn *t);
+/* Whether live was made for an earlier app of this name: the garbage collector takes it away. */
+bool children_is_former(const struct turn *t, const struct json *live);
 /* Sends the write of t->decision; the answer goes into the cache. */
 int workload_write(struct turn *t, struct err *e);
 /* The StatefulSet's template differs from what the spec asks for, or from what we wrote. */

@@ -48,7 +48,7 @@ static void add_version(struct version *all, size_t *n, struct version v)
 		all[(*n)++] = v;
 }
 
-/* What runs, or may come up again: every pod's version, and the template's while it has replicas. */
+/* What runs, or may come up again: every pod's version, and those of template and current revision while there are replicas. */
 static size_t running(const struct verdict_input *in, struct version *all, bool *ret_unread)
 {
 	size_t n = 0;
@@ -60,8 +60,14 @@ static size_t running(const struct verdict_input *in, struct version *all, bool 
 		else
 			*ret_unread = true;
 	}
-	if (in->sts->replicas > 0 && in->sts->has_version)
-		add_version(all, &n, in->sts->version);
+	if (in->sts->replicas > 0) {
+		if (in->sts->has_version)
+			add_version(all, &n, in->sts->version);
+		else
+			*ret_unread = true;
+		if (in->sts->has_current_version)
+			add_version(all, &n, in->sts->current_version);
+	}
 	return n;
 }
 
@@ -111,19 +117,38 @@ static void of_versions(const struct verdict_input *in, struct verdict *ret)
 	       text);
 }
 
+/* Why pods of before and after must not meet, for all that their versions may; NULL: they may. */
+static const char *keeps_apart(const struct verdict_input *in)
+{
+	bool stopped = in->n_pods == 0 && in->sts->replicas == 0;
+
+	if (in->app->storage.set != in->sts->has_claims)
+		return "spec.storage: cannot be added to or removed from a running fleet; "
+		       "set spec.celld.updateStrategy to Recreate";
+	if (!in->sts->bucket_durability && in->app->durability == DURABILITY_BUCKET && !stopped)
+		return "spec.durability: pods may still hold writes for each other, so it cannot "
+		       "leave fleet pod by pod; set spec.celld.updateStrategy to Recreate";
+	return NULL;
+}
+
 void verdict_of_change(const struct verdict_input *in, struct verdict *ret)
 {
-	bool recreate = in->app->strategy == STRATEGY_RECREATE;
+	const char *why;
 
 	if ((!in->sts->exists && !in->n_pods) || !in->template_due || !in->version_known)
 		return;
 	of_versions(in, ret);
-	if (ret->refusal.reason || !in->sts->exists || in->app->storage.set == in->sts->has_claims)
+	if (ret->refusal.reason || !in->sts->exists)
 		return;
-	if (recreate)
-		ret->stop_all = true;
-	else
+	if (!in->sts->bucket_durability && in->sts->has_claims && !in->app->storage.set) {
 		refuse(ret, "InvalidConfiguration",
-		       "spec.storage: cannot be added to or removed from a running fleet; "
-		       "set spec.celld.updateStrategy to Recreate");
+		       "spec.storage: the volumes may hold writes that are not yet in the bucket; "
+		       "set spec.durability to bucket first, let it roll out, then remove storage");
+		return;
+	}
+	why = keeps_apart(in);
+	if (why && in->app->strategy == STRATEGY_RECREATE)
+		ret->stop_all = true;
+	else if (why)
+		refuse(ret, "InvalidConfiguration", why);
 }

@@ -16,24 +16,89 @@ static const struct kube_kind *statefulset(void)
 	return &cache_kinds[CACHE_STATEFULSET];
 }
 
+/* What the server lets nobody change stays as it is, also in an adopted StatefulSet. */
+static void keep_immutable(const struct turn *t, struct json *spec)
+{
+	static const char *const fields[] = { "volumeClaimTemplates", "podManagementPolicy",
+					      "serviceName", "selector" };
+
+	for (size_t i = 0; t->sts && i < array_len(fields); i++) {
+		const struct json *live = json_path(t->sts, "spec", fields[i], NULL);
+
+		json_del(spec, fields[i]);
+		if (live)
+			json_set(spec, fields[i], json_dup(live));
+	}
+}
+
+/* A digest of what is wanted and of what is there, without size and partition. */
+static void difference(const struct turn *t, const struct json *want, char hex[DIGEST_HEX])
+{
+	const struct json *sides[] = { want, t->sts };
+	cleanup_json struct json *both = json_new_array();
+	cleanup(freep) char *text = NULL;
+
+	for (size_t i = 0; i < array_len(sides); i++) {
+		const char *intent = json_str(
+			json_path(sides[i], "metadata", "annotations", ANNOTATION_INTENT, NULL));
+		struct json *spec = json_dup(json_get(sides[i], "spec"));
+
+		json_del(spec, "replicas");
+		json_del(spec, "updateStrategy");
+		json_add(both, spec);
+		json_add_str(both, intent ? intent : "");
+	}
+	text = json_text_sorted(both);
+	digest_hex(text, strlen(text), hex);
+}
+
+static struct json *wanted(const struct turn *t)
+{
+	struct json *want = desired_statefulset(&t->input, t->facts.replicas, t->facts.partition);
+
+	keep_immutable(t, json_get_mutable(want, "spec"));
+	return want;
+}
+
+/*
+ * An apply that changed nothing: somebody rewrites what we write before it is stored (a mutating webhook). It is let be until
+ * one of the two sides changes; to write it again would be a loop without an end, and the fleet would stay frozen.
+ */
+static bool tolerate(struct turn *t, const struct json *answer)
+{
+	const char *version = json_str(json_path(answer, "metadata", "resourceVersion", NULL));
+	cleanup_json struct json *want = NULL;
+
+	if (t->decision.write != ROLLOUT_WRITE_FREEZE || !version ||
+	    !str_eq(version, t->facts.resource_version))
+		return false;
+	want = wanted(t);
+	difference(t, want, t->memory->tolerated);
+	log_warn("StatefulSet is not stored as it is written; what is stored is let be", "app",
+		 t->key, NULL);
+	return true;
+}
+
 bool workload_due(const struct turn *t)
 {
 	cleanup_json struct json *want = NULL;
-	char intent[DIGEST_HEX];
+	char intent[DIGEST_HEX], digest[DIGEST_HEX];
+	bool asked;
 
 	/* without its store nobody knows what the template should be */
 	if (t->bucket.store_missing || !t->facts.exists || !t->version_known || !t->app_version)
 		return false;
 	desired_intent(&t->input, intent);
-	if (!str_eq(intent, t->facts.intent))
-		return true;
+	asked = !str_eq(intent, t->facts.intent);
 	/* Another renderer has made it, and nothing was asked for: what runs stays. */
-	if (!str_eq(t->facts.renderer, DESIRED_RENDERER))
+	if (!asked && !str_eq(t->facts.renderer, DESIRED_RENDERER))
 		return false;
 	/* The same renderer would make it as it is, unless somebody has changed it since. */
-	want = desired_statefulset(&t->input, t->facts.replicas, t->facts.partition);
-	json_del(json_get_mutable(want, "spec"), "volumeClaimTemplates");
-	return !compare_covers(want, t->sts);
+	want = wanted(t);
+	if (!asked && compare_covers(want, t->sts))
+		return false;
+	difference(t, want, digest);
+	return !str_eq(digest, t->memory->tolerated);
 }
 
 static bool keeps_template(enum rollout_write w)
@@ -54,16 +119,46 @@ static bool keeps_template(enum rollout_write w)
 	return false;
 }
 
-/* Our own leaves with their live values, so that nothing but what we change now can change. */
+/* Our own leaves with their live values, so that nothing but what we change now can change; all of the template, when the
+ * server does not tell which are ours. */
 static struct json *live_body(const struct turn *t)
 {
 	struct json *body = compare_owned(t->sts, DESIRED_MANAGER);
 
 	if (!body || !json_path(body, "spec", "template", NULL)) {
+		struct json *notes;
+
 		json_free(body);
-		return desired_statefulset(&t->input, t->facts.replicas, t->facts.partition);
+		body = wanted(t);
+		json_set(json_get_mutable(body, "spec"), "template",
+			 json_dup(json_path(t->sts, "spec", "template", NULL)));
+		notes = json_object_at(json_get_mutable(body, "metadata"), "annotations");
+		json_set_str_always(notes, ANNOTATION_INTENT, t->facts.intent);
+		json_set_str_always(notes, ANNOTATION_RENDERER, t->facts.renderer);
 	}
 	return body;
+}
+
+/*
+ * The version of the current revision, as long as that may differ from the update revision: pods below the partition that
+ * are lost come back on it, also when no pod shows it any more.
+ */
+static void note_current(const struct turn *t, struct json *notes)
+{
+	enum rollout_write w = t->decision.write;
+	bool settled = str_eq(t->facts.current_revision, t->facts.update_revision);
+	char text[VERSION_TEXT];
+
+	json_del(notes, ANNOTATION_CURRENT);
+	if (w != ROLLOUT_WRITE_FREEZE && (settled || !keeps_template(w)))
+		return;
+	if (settled && t->facts.has_version)
+		version_text(t->facts.version, text);
+	else if (!settled && t->facts.has_current_version)
+		version_text(t->facts.current_version, text);
+	else
+		return;
+	json_set_str(notes, ANNOTATION_CURRENT, text);
 }
 
 static struct json *make_body(const struct turn *t)
@@ -82,6 +177,7 @@ static struct json *make_body(const struct turn *t)
 	json_set_str_always(update, "type", "RollingUpdate");
 	json_set_int(json_object_at(update, "rollingUpdate"), "partition", d->partition);
 	notes = json_object_at(json_object_at(body, "metadata"), "annotations");
+	note_current(t, notes);
 	json_del(notes, ANNOTATION_REPLICAS);
 	if (d->remember >= 0) {
 		(void)snprintf(text, sizeof(text), "%d", d->remember);
@@ -92,10 +188,8 @@ static struct json *make_body(const struct turn *t)
 
 		json_set_str(meta, "uid", t->facts.uid);
 		json_set_str(meta, "resourceVersion", t->facts.resource_version);
-		/* immutable; what is there stays */
 		if (!keeps_template(d->write))
-			json_set(spec, "volumeClaimTemplates",
-				 json_dup(json_path(t->sts, "spec", "volumeClaimTemplates", NULL)));
+			keep_immutable(t, spec);
 	}
 	return body;
 }
@@ -147,7 +241,13 @@ static void tell(const struct turn *t)
 	event_emit(t->o->events, &about, false, reason, "Reconcile", note);
 }
 
-/* Claims cannot be added to a StatefulSet or taken from it: an empty one is replaced. */
+bool workload_is_replaced(const struct turn *t)
+{
+	return (t->decision.write == ROLLOUT_WRITE_RENEW ||
+		t->decision.write == ROLLOUT_WRITE_START) &&
+	       t->app->storage.set != t->facts.has_claims;
+}
+
 static int replace_empty(const struct turn *t, struct err *e)
 {
 	struct kube_delete_opts how = { .uid = t->facts.uid,
@@ -165,9 +265,7 @@ int workload_write(struct turn *t, struct err *e)
 	struct kube_apply_opts how = { .field_manager = DESIRED_MANAGER, .force = t->sts != NULL };
 	int r;
 
-	if ((t->decision.write == ROLLOUT_WRITE_RENEW ||
-	     t->decision.write == ROLLOUT_WRITE_START) &&
-	    t->app->storage.set != t->facts.has_claims) {
+	if (workload_is_replaced(t)) {
 		r = replace_empty(t, e);
 		return r ? err_wrap(e, "replacing StatefulSet %s", t->name) : 0;
 	}
@@ -176,6 +274,7 @@ int workload_write(struct turn *t, struct err *e)
 	if (r)
 		return err_wrap(e, "applying StatefulSet %s", t->name);
 	(void)cache_put(t->o->cache, CACHE_STATEFULSET, answer);
-	tell(t);
+	if (!tolerate(t, answer))
+		tell(t);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include "common/json.h"
 #include "common/limits.h"
 #include "common/store_rules.h"
+#include "webhook/warnings.h"
 
 enum slot {
 	API_VERSION,
@@ -83,11 +84,7 @@ static bool text_at(const struct review *r, enum slot s, char *text, size_t room
 	text[0] = '\0';
 	if (type_of(r, s) != '"')
 		return false;
-	if (r->span[s].len > sizeof(whole)) {
-		memcpy(text, "(too long)", sizeof("(too long)"));
-		return true;
-	}
-	n = js_unescape(r->body, r->span[s], whole);
+	n = r->span[s].len > sizeof(whole) ? room : js_unescape(r->body, r->span[s], whole);
 	if (n >= room) {
 		memcpy(text, "(too long)", sizeof("(too long)"));
 		return true;
@@ -256,6 +253,13 @@ static void judge_workerapp(const struct review *r, const struct review_facts *f
 		facts->world->exclusive(facts->world->ctx, app, old, &j->faults, &j->warnings);
 }
 
+static bool is_kind(const struct json *object, const char *kind)
+{
+	const char *is = json_get_str(object, "kind");
+
+	return is && str_eq(is, kind);
+}
+
 /* An absent number is 0: Kubernetes leaves zeros out of a Scale. False: it is no whole number. */
 static bool scale_replicas(const struct json *scale, int64_t *ret)
 {
@@ -304,7 +308,7 @@ static void judge_scale(const struct review *r, const struct review_facts *facts
 
 	if (!trees(r, &scale, &old, &j->faults))
 		return;
-	if (!str_eq(json_get_str(scale, "kind") ? json_get_str(scale, "kind") : "", "Scale")) {
+	if (!is_kind(scale, "Scale")) {
 		fault_add(&j->faults, "not-a-scale", "kind", "", "is %s, not Scale",
 			  fault_value(&shown, json_get_str(scale, "kind")));
 		return;
@@ -335,15 +339,13 @@ static void judge_store(const struct review *r, const struct review_facts *facts
 			struct judgement *j)
 {
 	cleanup_json struct json *store = NULL, *old = NULL;
-	const char *kind;
 	struct fault_value shown;
 
 	if (spec_is_untouched(r) || !trees(r, &store, &old, &j->faults))
 		return;
-	kind = json_get_str(store, "kind");
-	if (!kind || !str_eq(kind, "CelldObjectStore"))
+	if (!is_kind(store, "CelldObjectStore"))
 		fault_add(&j->faults, "not-a-store", "kind", "", "is %s, not CelldObjectStore",
-			  fault_value(&shown, kind));
+			  fault_value(&shown, json_get_str(store, "kind")));
 	else if (json_kind(json_get(store, "spec")) != JSON_OBJECT)
 		fault_add(&j->faults, "spec-type", "spec", "", "is %s; write an object",
 			  json_kind_text(json_kind(json_get(store, "spec"))));
@@ -444,11 +446,11 @@ static void print_patch(const struct review *r, const struct review_facts *facts
 
 static bool all_forbidden(const struct faults *l)
 {
-	for (size_t i = 0; i < l->n; i++) {
-		if (!l->v[i].forbidden)
-			return false;
-	}
-	return true;
+	size_t n = 0;
+
+	while (n < l->n && l->v[n].forbidden)
+		n++;
+	return n == l->n;
 }
 
 /*
@@ -505,48 +507,6 @@ static void print_status(const struct review *r, const struct faults *l, struct 
 	buf_done(&message);
 }
 
-/* A copy without control characters, at most LIMIT_WARNING characters long; the caller's. */
-static char *clean_warning(const char *s)
-{
-	char *text = xstrdup(s), *out = text;
-	size_t characters = 0;
-
-	for (const char *c = s; *c; c++) {
-		unsigned char b = (unsigned char)*c;
-
-		if (b < 0x20 || b == 0x7f)
-			continue;
-		if ((b & 0xc0) != 0x80 && ++characters > LIMIT_WARNING)
-			break;
-		*out++ = *c;
-	}
-	*out = '\0';
-	return text;
-}
-
-static void print_warnings(const struct strlist *l, struct buf *to)
-{
-	struct strlist clean = STRLIST_INIT;
-	size_t used = 0;
-
-	for (size_t i = 0; i < l->n; i++) {
-		cleanup(freep) char *text = clean_warning(l->v[i]);
-
-		if (*text)
-			strlist_add_once(&clean, text);
-	}
-	for (size_t i = 0; i < clean.n; i++) {
-		used += strlen(clean.v[i]);
-		if (used > LIMIT_MESSAGE)
-			break;
-		buf_puts(to, i ? "," : ",\"warnings\":[");
-		json_print_str(clean.v[i], to);
-		if (i + 1 == clean.n || used + strlen(clean.v[i + 1]) > LIMIT_MESSAGE)
-			buf_putc(to, ']');
-	}
-	strlist_done(&clean);
-}
-
 static void print_answer(enum review_endpoint endpoint, const struct review *r,
 			 const struct review_facts *facts, const struct judgement *j,
 			 struct buf *to)
@@ -561,7 +521,7 @@ static void print_answer(enum review_endpoint endpoint, const struct review *r,
 	}
 	if (endpoint == REVIEW_MUTATE_WORKERAPP)
 		print_patch(r, facts, to);
-	print_warnings(&j->warnings, to);
+	warnings_print(&j->warnings, to);
 	buf_puts(to, "}}\n");
 }
 

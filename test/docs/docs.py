@@ -106,7 +106,7 @@ def links():
 
 def flags():
     known = set(OTHERS)
-    for command in (["celld-webhook"], ["celld-controller"], ["kubectl-celld"], ["kubectl-celld", "validate"], ["kubectl-celld", "render"]):
+    for command in (["celld-webhook"], ["celld-controller"], ["kubectl-celld"], ["kubectl-celld", "validate"], ["kubectl-celld", "render"], ["kubectl-celld", "qualify"]):
         r = run(BIN / command[0], *command[1:], "--help")
         known.update(re.findall(r"--[a-z][a-z0-9-]*", r.stdout))
     for page in PAGES:

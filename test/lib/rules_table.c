@@ -56,7 +56,7 @@ struct json *rules_overlay(const char *change)
 {
 	struct json *doc = read_yaml(rules_sound);
 
-	if (*change) {
+	if (change && *change) {
 		cleanup_json struct json *c = read_yaml(change);
 
 		lay_over(doc, c);

@@ -17,6 +17,8 @@ mutations() {
 	deletion is ignored|s/obs->deleting \|\| obs->paused/obs->paused/
 	refused before paused|s/d.phase = obs->paused\t *\? ROLLOUT_PAUSED/d.phase = obs->paused \&\& !obs->refused ? ROLLOUT_PAUSED/
 	no_workload is ignored|s/else if \(obs->no_workload\)/else if (false)/
+	pods of an earlier fleet are ignored|s/else if \(leftovers\(obs\) > 0\)/else if (false)/
+	what leaves is written to|s/else if \(obs->leaving\)/else if (false)/
 	created released|s/(ROLLOUT_WRITE_CREATE, obs->start, )ROLLOUT_REST/\10/
 	observedGeneration is ignored|s/if \(!o->observed\)/if (false)/
 	an old list of pods will do|s/if \(!o->pods_current\)/if (false)/

@@ -239,11 +239,25 @@ static void check_stop(const struct rollout_decision *d)
 	}
 }
 
+/* Pods of an earlier StatefulSet: another may not begin beside them. */
+static int former_pods(void)
+{
+	int n = 0;
+
+	for (int i = 0; i < obs->n_pods; i++) {
+		const struct rollout_pod *p = &obs->pods[i];
+
+		n += p->exists && (p->terminating || p->foreign);
+	}
+	return n;
+}
+
 static void check_write(const struct rollout_decision *d)
 {
 	if (d->write == ROLLOUT_WRITE_NONE)
 		return;
 	must(!obs->paused && !obs->refused && !obs->deleting);
+	must(!obs->leaving);
 	must(!obs->exists || (obs->observed && obs->pods_current));
 	must(d->remember < 0 || d->write == ROLLOUT_WRITE_STOP || d->write == ROLLOUT_WRITE_RENEW);
 	must(!obs->autoscaler || d->write == ROLLOUT_WRITE_CREATE ||
@@ -253,7 +267,7 @@ static void check_write(const struct rollout_decision *d)
 		break;
 	case ROLLOUT_WRITE_CREATE:
 		must(!obs->exists && !obs->no_workload && d->partition == ROLLOUT_REST);
-		must(d->replicas == obs->start);
+		must(d->replicas == obs->start && former_pods() == 0);
 		break;
 	case ROLLOUT_WRITE_FREEZE:
 		must(d->partition == obs->replicas && d->replicas == obs->replicas);
@@ -338,10 +352,11 @@ static enum rollout_write due_of_live(void)
 /* What would be written if nobody else could change the size. */
 static enum rollout_write due_alone(void)
 {
-	if (obs->paused || obs->refused || obs->deleting)
+	if (obs->paused || obs->refused || obs->deleting || obs->leaving)
 		return ROLLOUT_WRITE_NONE;
 	if (!obs->exists)
-		return obs->no_workload ? ROLLOUT_WRITE_NONE : ROLLOUT_WRITE_CREATE;
+		return obs->no_workload || former_pods() > 0 ? ROLLOUT_WRITE_NONE
+							     : ROLLOUT_WRITE_CREATE;
 	return obs->observed && obs->pods_current ? due_of_live() : ROLLOUT_WRITE_NONE;
 }
 
@@ -381,7 +396,7 @@ static enum rollout_phase phase_due(void)
 		return ROLLOUT_PAUSED;
 	if (obs->refused)
 		return ROLLOUT_DEGRADED;
-	if (obs->deleting)
+	if (obs->deleting || obs->leaving)
 		return ROLLOUT_PENDING;
 	if (is_recreating())
 		return ROLLOUT_RECREATING;
@@ -452,6 +467,9 @@ static void check_fleet_reason(const struct rollout_decision *d)
 	case ROLLOUT_CREATING:
 		must(!obs->exists && d->write == ROLLOUT_WRITE_CREATE);
 		break;
+	case ROLLOUT_LEAVING:
+		must(obs->leaving);
+		break;
 	case ROLLOUT_NO_WORKLOAD:
 		must(!obs->exists && obs->no_workload);
 		break;
@@ -479,7 +497,7 @@ static void check_fleet_reason(const struct rollout_decision *d)
 		must(!obs->settled && everyone_in_service());
 		break;
 	case ROLLOUT_PODS_LEFT:
-		must(d->count > 0 && d->count == existing());
+		must(d->count > 0 && d->count == (obs->exists ? existing() : former_pods()));
 		break;
 	case ROLLOUT_LEASE_HOLD:
 		must(d->requeue == obs->hold - obs->empty && nothing_exists());

@@ -30,6 +30,11 @@ static void check(void)
 	obs.autoscaler = true;
 	promises_check(&obs, &with_autoscaler);
 	obs.autoscaler = false;
+	if (tally.states % 16 == 1) {
+		obs.leaving = true;
+		promises_check(&obs, &with_autoscaler);
+		obs.leaving = false;
+	}
 }
 
 /* --- pods ------------------------------------------------------------------------------------------- */
@@ -297,6 +302,31 @@ static void flags_with(unsigned flags)
 	}
 }
 
+/* A new fleet begins beside orphans, which it takes over, but not beside pods of an earlier one. */
+static void pods_of_an_earlier_fleet(void **state)
+{
+	struct rollout_decision d;
+
+	(void)state;
+	start_plain(2);
+	obs.exists = false;
+	obs.pods[0] = obs.pods[1] = (struct rollout_pod){ .exists = true, .ready = true };
+	rollout_decide(&obs, &d);
+	assert_int_equal(d.write, ROLLOUT_WRITE_CREATE);
+	obs.pods[1].foreign = true;
+	promises_check(&obs, &tally);
+	rollout_decide(&obs, &d);
+	assert_int_equal(d.write, ROLLOUT_WRITE_NONE);
+	assert_int_equal(d.reason, ROLLOUT_PODS_LEFT);
+	assert_int_equal(d.count, 1);
+	assert_int_equal(d.requeue, obs.recheck);
+	obs.exists = obs.leaving = true;
+	rollout_decide(&obs, &d);
+	assert_int_equal(d.write, ROLLOUT_WRITE_NONE);
+	assert_int_equal(d.reason, ROLLOUT_LEAVING);
+	memset(&obs, 0, sizeof(obs));
+}
+
 static void one_pod_whole_cross_product(void **state)
 {
 	(void)state;
@@ -427,6 +457,7 @@ static void thousand_pods(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(pods_of_an_earlier_fleet, begin),
 		cmocka_unit_test_setup(one_pod_whole_cross_product, begin),
 		cmocka_unit_test_setup(two_pods_whole_cross_product, begin),
 		cmocka_unit_test_setup(three_pods, begin),

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "common/base.h"
-#include "common/build_version.h"
 
 /* build/PROFILE/test/unit/test_cli_main -> build/PROFILE/bin/kubectl-celld */
 static char *program(void)
@@ -50,11 +49,9 @@ static void check(const char *format, int status, const char *begins)
 
 static void test_commands(void **state)
 {
-	cleanup(freep) char *version = xasprintf("kubectl-celld %s\n", build_version);
-
 	(void)state;
-	check("$celld --version", 0, version);
-	check("$celld version", 0, version);
+	check("$celld --version", 0, "kubectl-celld ");
+	check("$celld version", 0, "kubectl-celld ");
 	check("$celld --help", 0, "Usage: kubectl celld COMMAND [FLAGS]\n");
 	check("$celld", 2, "Usage: kubectl celld COMMAND [FLAGS]\n");
 	check("$celld frobnicate", 2, "kubectl-celld: unknown command frobnicate\n");

@@ -10,7 +10,8 @@
 static struct fleet_pod pod(const char *status, bool terminating)
 {
 	cleanup(freep) char *text =
-		xasprintf("{'metadata':{'name':'shop-celld-4','uid':'u'%s},'spec':{'nodeName':'n-1'"
+		xasprintf("{'metadata':{'name':'shop-celld-4','uid':'u','labels':"
+			  "{'celld-operator.io/workerapp':'shop'}%s},'spec':{'nodeName':'n-1'"
 			  "},'status':%s}",
 			  terminating ? ",'deletionTimestamp':'2026-11-29T10:00:00Z'" : "", status);
 	cleanup_json struct json *j = app_fixture_json(text);
@@ -86,7 +87,8 @@ static void test_max_cells(void **state)
 	(void)state;
 	for (size_t i = 0; i < array_len(cases); i++) {
 		cleanup(freep) char *text = xasprintf(
-			"{'metadata':{'name':'shop-celld-0'},'spec':{'containers':[{'name':'"
+			"{'metadata':{'name':'shop-celld-0','labels':"
+			"{'celld-operator.io/workerapp':'shop'}},'spec':{'containers':[{'name':'"
 			"sidecar','env':"
 			"[{'name':'CELLD_MAX_RESIDENT_CELLS','value':'7'}]},{'name':'celld','env':"
 			"[{'name':'CELLD_MAX_RESIDENT_CELLS','value':'%s'}]}]}}",

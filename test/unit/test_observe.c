@@ -237,6 +237,18 @@ static void ordinals_beyond_the_replicas(void **state)
 	assert_int_equal(look(&s)->n_pods, ROLLOUT_PODS);
 }
 
+/* What an earlier StatefulSet controls is no orphan that a new one takes over. */
+static void pods_of_another_statefulset(void **state)
+{
+	(void)state;
+	set(&s);
+	(void)snprintf(s.pods[1].owner_uid, sizeof(s.pods[1].owner_uid), "another");
+	s.pods[2].owner_uid[0] = '\0';
+	look(&s);
+	assert_true(s.obs.pods[1].foreign);
+	assert_false(s.obs.pods[2].foreign);
+}
+
 static void no_statefulset(void **state)
 {
 	(void)state;
@@ -261,6 +273,7 @@ int main(void)
 		cmocka_unit_test(available_is_ready_for_long_enough),
 		cmocka_unit_test(a_pod_that_is_not_made_was_refused),
 		cmocka_unit_test(ordinals_beyond_the_replicas),
+		cmocka_unit_test(pods_of_another_statefulset),
 		cmocka_unit_test(no_statefulset),
 	};
 

@@ -19,7 +19,7 @@ static void defaults(void **state)
 	(void)state;
 	assert_int_equal(options_read(1, argv, &o, &e), 0);
 	assert_null(o.kubeconfig);
-	assert_null(o.compat_table);
+	assert_null(o.settings.file[SETTINGS_TABLE]);
 	assert_null(o.selector);
 	assert_int_equal(o.namespaces.n, 0);
 	assert_int_equal(o.workers, 4);

@@ -10,7 +10,8 @@
 #include "common/kube/client.h"
 #include "common/kube/config.h"
 #include "common/kube/event.h"
-#include "common/policy.h"
+#include "common/holdings.h"
+#include "common/settings.h"
 #include "controller/around.h"
 #include "controller/reconcile.h"
 #include "controller/secrets.h"
@@ -28,7 +29,8 @@ struct fixture {
 	struct snapshots *snapshots;
 	struct desired_flags flags;
 	struct strlist namespaces;
-	struct policy policy;
+	struct settings *settings;
+	struct holdings *holdings;
 	struct reconcile_opts o;
 	struct reconciler *r;
 	int64_t allowed_ms; /* the fence */
@@ -61,6 +63,8 @@ static void start(struct fixture *f, const struct script_step *steps, size_t n)
 	struct around_opts around = { .discovery_ms = 3600000, .changed = nothing };
 	struct secrets_opts secrets = { .interval_ms = 3600000, .active = never };
 	struct tracker_opts tracker = { .interval_ms = 3600000, .active = never };
+	struct settings_options settings = { .poll_ms = -1 };
+	struct err e = ERR_INIT;
 	struct stores_opts stores;
 	struct reconcile_opts *o = &f->o;
 
@@ -74,7 +78,10 @@ static void start(struct fixture *f, const struct script_step *steps, size_t n)
 	o->client = around.client = events.client = secrets.client = kube_client_new(&client);
 	o->cache = sweep.cache = around.cache = cache_new();
 	o->queue = sweep.queue = around.queue = secrets.queue = tracker.queue = queue_new(1, 10);
-	o->table = sweep.table = celld_table_builtin();
+	assert_int_equal(settings_start(&settings, &f->settings, &e), 0);
+	f->holdings = holdings_new();
+	o->settings = sweep.settings = tracker.settings = f->settings;
+	o->holdings = f->holdings;
 	sweep.snapshots = f->snapshots;
 	around.flags = &f->flags;
 	around.namespaces = &f->namespaces;
@@ -86,7 +93,6 @@ static void start(struct fixture *f, const struct script_step *steps, size_t n)
 	stores = (struct stores_opts){ o->client, o->cache, o->queue, o->secrets };
 	o->stores = stores_new(&stores);
 	o->slots = slots_new(o->cache, 0);
-	o->policy = &f->policy;
 	o->operator_namespace = "ops";
 	o->settle_ms = o->hold_ms = o->recheck_ms = 10000;
 	f->r = reconcile_new(o);
@@ -108,6 +114,8 @@ static void stop(struct fixture *f)
 	cache_free(f->o.cache);
 	queue_free(f->o.queue);
 	snapshots_free(f->snapshots);
+	holdings_free(f->holdings);
+	settings_stop(f->settings);
 	http_cancel_free(f->cancel);
 	kube_config_free(f->config);
 	desired_flags_done(&f->flags);
@@ -165,7 +173,7 @@ static void all_is_made(struct fixture *f)
 	struct app_fixture a = app_fixture_with(NULL, NULL);
 	struct desired_input in = a.in;
 
-	in.table = f->o.table;
+	in.table = celld_table_builtin();
 	in.operator_namespace = "ops";
 	in.expected = "v1";
 	made(f, CACHE_SERVICE_ACCOUNT, desired_service_account(&in));

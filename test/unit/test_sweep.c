@@ -329,7 +329,7 @@ static void test_many(void **state)
 	bench_start(&b, false, 3000, 20000);
 	fd = silent_listener("127.0.0.2", httpd_port(b.node));
 	for (int i = 0; i < 100; i++) {
-		char app[16];
+		char app[32];
 
 		(void)snprintf(app, sizeof(app), "f%d", i);
 		add_fleet(&b, app, 3, i % 10 ? "127.0.0.1" : "127.0.0.2");
@@ -340,7 +340,7 @@ static void test_many(void **state)
 	print_message("300 pods: %ld ms of CPU\n",
 		      (long)((t1.tv_sec - t0.tv_sec) * 1000 + (t1.tv_nsec - t0.tv_nsec) / 1000000));
 	for (int i = 0; i < 100; i++) {
-		char key[16];
+		char key[32];
 
 		(void)snprintf(key, sizeof(key), "many/f%d", i);
 		well += is_complete(&b, key);

@@ -207,15 +207,16 @@ static void test_output(void **state)
 	static const char *const json[] = { "-o", "json", "-q", "-f", "-", NULL };
 	static const char *const sarif[] = { "-o", "sarif", "-q", "-f", "-", NULL };
 	static const char *const warnings[] = { "-o", "json", "-f", "-", NULL };
-	static const char list[] = "kind: List\nitems:\n"
-				   "- apiVersion: celld-operator.io/v1alpha1\n"
-				   "  kind: WorkerApp\n"
-				   "  metadata: {name: b, namespace: acme}\n"
-				   "  spec:\n"
-				   "    appVersion: v1\n"
-				   "    celld: {image: 'celld:v0.6.2'}\n"
-				   "    bucket: {name: 's3://cells/b', credentialsFrom: {secretRef: k}}\n"
-				   "    replicas: 0\n";
+	static const char list[] =
+		"kind: List\nitems:\n"
+		"- apiVersion: celld-operator.io/v1alpha1\n"
+		"  kind: WorkerApp\n"
+		"  metadata: {name: b, namespace: acme}\n"
+		"  spec:\n"
+		"    appVersion: v1\n"
+		"    celld: {image: 'celld:v0.6.2'}\n"
+		"    bucket: {name: 's3://cells/b', credentialsFrom: {secretRef: k}}\n"
+		"    replicas: 0\n";
 
 	(void)state;
 	check(list, json, 1,
