@@ -1,10 +1,10 @@
 /*
  * http.h - HTTP requests; the only user of libcurl.
  *
- * Rules that hold for every request: https only unless the request says plain_ok; TLS 1.2 or newer
- *and verified; no redirects; no proxy unless the request says proxy_env; no signals; HTTP/1.1; the
- *answer's body never longer than max_response; a connect timeout; TCP keep-alive. Every wait is
- *curl_multi_poll and ends at once when its http_cancel is triggered or it is woken.
+ * Rules that hold for every request: https only unless the request says plain_ok; TLS 1.2 or newer and verified; no
+ * redirects; no proxy unless the request says proxy_env; no signals; HTTP/1.1; the answer's body never longer than
+ * max_response; a connect timeout; TCP keep-alive. Every wait is curl_multi_poll and ends at once when its http_cancel is
+ * triggered or it is woken.
  *
  * Three ways to use it, from the simple to the general:
  *	http_client	one thread, one blocking request at a time; keeps its connections
@@ -13,12 +13,16 @@
  * An http_pool lends http_clients to many threads.
  *
  * A struct http_client, http_batch or http_loop belongs to one thread at a time; only the functions
- *that say so may be called from another.
+ * that say so may be called from another.
  *
- * Errors: an answer of any status is no error here: 0 is returned and response.status says what it
- *was. ERR_TIMEOUT, ERR_UNAVAILABLE (no connection, name not resolved, reset), ERR_TOO_LARGE (body
- *over max_response), ERR_PROTOCOL (not HTTP, certificate not trusted, a body cut short),
- *ERR_INVALID (URL), ERR_FORBIDDEN (no_local), ERR_CANCELED.
+ * Errors: an answer of any status is no error here: 0 is returned and response.status says what it was.
+ *	ERR_TIMEOUT
+ *	ERR_UNAVAILABLE	no connection, name not resolved, reset
+ *	ERR_TOO_LARGE	body over max_response
+ *	ERR_PROTOCOL	not HTTP, certificate not trusted, a body cut short
+ *	ERR_INVALID	URL
+ *	ERR_FORBIDDEN	no_local
+ *	ERR_CANCELED
  */
 #ifndef COMMON_HTTP_H
 #define COMMON_HTTP_H
