@@ -459,16 +459,16 @@ static void start_workers(struct program *p)
 
 static int start(struct program *p, struct err *e)
 {
-	int r = kube_config_load(p->o.kubeconfig, NULL, &p->config, e);
+	int r = start_settings(p, e);
 
+	if (!r)
+		r = kube_config_load(p->o.kubeconfig, NULL, &p->config, e);
 	if (r)
 		return r;
 	make_identity(p);
 	p->cancel = http_cancel_new();
 	make_parts(p);
-	r = start_settings(p, e);
-	if (!r)
-		r = serve(p, e);
+	r = serve(p, e);
 	if (!r)
 		r = start_watch(p, e);
 	if (r)

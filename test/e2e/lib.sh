@@ -60,7 +60,7 @@ app() {
 	    image: ghcr.io/denoland/celld:$2
 	    updateStrategy: ${STRATEGY:-Rolling}
 	  replicas: ${REPLICAS:-3}
-	  bucket: {name: "${BUCKET:-s3://cells/$1}"}
+	  bucket: {name: "${BUCKET:-s3://$ns/$1}"}
 	  resources: {memoryGi: 1, cpuMillis: 10}
 	${3-}
 	X

@@ -374,15 +374,20 @@ static void test_gone(void **state)
 static void test_request(void **state)
 {
 	static struct bench b;
-	cleanup(freep) char *key = NULL;
 
 	(void)state;
 	bench_start(&b, true, 5000, 5000);
 	put_shop(&b, 1);
 	put(&b, CACHE_POD, fleet_fixture_pod("shop-celld-0", "127.0.0.1"));
 	sweep_request(b.sweeper, "store/shop");
-	key = queue_get(b.queue);
-	assert_string_equal(key, "store/shop");
+	/* news of a pod brings the key back as well, maybe before the fleet is published */
+	for (int turns = 0; turns < 100 && !is_complete(&b, "store/shop"); turns++) {
+		cleanup(freep) char *key = queue_get(b.queue);
+
+		assert_string_equal(key, "store/shop");
+		queue_done(b.queue, key, false);
+		sweep_request(b.sweeper, "store/shop");
+	}
 	assert_true(is_complete(&b, "store/shop"));
 	bench_stop(&b);
 }

@@ -1,10 +1,10 @@
 # A new appVersion goes from pod to pod behind both gates.
 namespace rollout
-pointer s3://cells/web v1
+pointer s3://$ns/web v1
 app web v0.6.2 | kubectl apply -f - > /dev/null
 check "the fleet is Ready" ready $ns web 60
 record all
-pointer s3://cells/web v2
+pointer s3://$ns/web v2
 
 # Gate 2: cells that restore, wherever they are, hold every step.
 sim web-celld-0 restoring=3
@@ -31,7 +31,7 @@ check "the stuck pod is named, with the cause" until_ 60 waiting_on $ns web "web
 check "the condition says MemberStuck" [ "$(get $ns web '{.status.conditions[?(@.type=="Progressing")].reason}')" = MemberStuck ]
 invariants untouched=0,1
 patch web '{"celld":{"image":"ghcr.io/denoland/celld:v0.6.2"},"appVersion":"v3"}' > /dev/null
-pointer s3://cells/web v3
+pointer s3://$ns/web v3
 check "fixed forward, it goes through" ready $ns web 120
 invariants releases steps rest
 "$root/test/cluster/bed" images allow ghcr.io/denoland/celld:v0.6.1
@@ -63,7 +63,7 @@ before=$(kubectl get statefulset web-celld -o 'jsonpath={.metadata.generation}')
 kubectl delete pod web-celld-1 > /dev/null
 check "Kubernetes goes on" until_ 30 eval 'kubectl get pod web-celld-1 -o jsonpath={.status.phase} | grep -q Running'
 check "we write nothing" [ "$(kubectl get statefulset web-celld -o 'jsonpath={.metadata.generation}')" = "$before" ]
-pointer s3://cells/web v4
+pointer s3://$ns/web v4
 patch web '{"maintenance":{"paused":false}}' > /dev/null
 check "resumed, it rolls" ready $ns web 90
 kubectl delete namespace $ns --wait=false > /dev/null

@@ -1,12 +1,12 @@
 # Two controllers: one leads; when it is killed the other takes over, without losing a roll that is going on.
 namespace leadership
-pointer s3://cells/web v1
+pointer s3://$ns/web v1
 app web v0.6.2 | kubectl apply -f - > /dev/null
 check "the fleet is Ready" ready $ns web 60
 record all
 was=$(leader) leader=$(leader_pod)
 check "one of two pods leads" contains "$(kubectl -n $OPERATOR get pods -o name)" "$leader"
-pointer s3://cells/web v2
+pointer s3://$ns/web v2
 patch web '{"appVersion":"v2"}' > /dev/null
 check "the roll has begun" until_ 30 phase_is $ns web RollingOut
 start=$(date +%s%3N)

@@ -2,7 +2,7 @@
 # QUIET: seconds to watch (60; `make soak` 600).
 namespace quiet
 for n in a b c; do
-	pointer s3://cells/$n v1
+	pointer s3://$ns/$n v1
 	app $n v0.6.2 | kubectl apply -f - > /dev/null
 done
 app old v0.3.0 | kubectl apply -f - > /dev/null

@@ -1,7 +1,7 @@
 # The controller is killed (SIGKILL) after every single write of a rollout and of a Recreate, and started again: the same
 # end, no gate skipped.
 namespace killed
-pointer s3://cells/web v1
+pointer s3://$ns/web v1
 app web v0.3.0 | kubectl apply -f - > /dev/null
 check "the fleet is Ready" ready $ns web 60
 user=system:serviceaccount:$OPERATOR:celld-operator-controller-manager

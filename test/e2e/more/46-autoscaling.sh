@@ -34,7 +34,7 @@ generation() { field statefulset "$1-celld" '{.metadata.generation}'; }
 replicas() { field statefulset "$1-celld" '{.spec.replicas}'; }
 
 namespace scaling
-pointer s3://cells/web v1
+pointer s3://$ns/web v1
 app web v0.6.2 '  autoscaling: {enabled: true, minReplicas: 2, maxReplicas: 9}' | kubectl apply -f - > /dev/null
 check "no KEDA: the condition says so" until_ 60 reason_is web KEDAUnavailable
 check "the fleet is Ready all the same" ready $ns web 60
@@ -72,7 +72,7 @@ invariants one-down steps rest
 # A user's own pause stays.
 kubectl annotate scaledobject web-celld autoscaling.keda.sh/paused=true > /dev/null
 check "a user's pause is told of" until_ 10 contains "$(condition web AutoscalingReady message)" "its own annotation"
-pointer s3://cells/web v2
+pointer s3://$ns/web v2
 patch web '{"appVersion":"v2"}' > /dev/null
 check "paused already, it rolls" until_ 60 eval '[ "$(get $ns web "{.status.rolledOutAppVersion}")" = v2 ]'
 check "Ready" ready $ns web 60
@@ -100,7 +100,7 @@ check "Ready" ready $ns web 90
 check "no longer foreign" until_ 10 reason_is web ScaledObjectReconciled
 
 # Recreate: nothing is stopped before the pause, which KEDA would undo at once.
-pointer s3://cells/old v1
+pointer s3://$ns/old v1
 REPLICAS=2 STRATEGY=Recreate app old v0.3.0 '  autoscaling: {enabled: true, minReplicas: 2, maxReplicas: 9}' | kubectl apply -f - > /dev/null
 check "an old fleet is Ready" ready $ns old 60
 check "and scaled" until_ 10 unpaused old

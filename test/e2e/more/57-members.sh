@@ -1,6 +1,6 @@
 # Members that cannot come back are named, with the reason in the words of whoever refuses them: quota, nodes, finalizers.
 namespace members
-pointer s3://cells/web v1
+pointer s3://$ns/web v1
 kubectl create quota few --hard=pods=2 > /dev/null
 app web v0.6.2 | kubectl apply -f - > /dev/null
 progressing() { get $ns web "{.status.conditions[?(@.type==\"Progressing\")].$1}"; }

@@ -1,6 +1,6 @@
 # What people do by hand to what is ours: deleted children come back, dropped annotations go, pods live on.
 namespace hands
-pointer s3://cells/web v1
+pointer s3://$ns/web v1
 app web v0.6.2 '  service: {annotations: {a.example/x: "1", b.example/y: "2"}}' | kubectl apply -f - > /dev/null
 check "the fleet is Ready" ready $ns web 60
 uids() { kubectl get pods -o 'jsonpath={range .items[*]}{.metadata.name}={.metadata.uid} {end}'; }

@@ -59,12 +59,12 @@ check "it is Forbidden" contains "$out" Forbidden
 settings policy.yaml '{}'
 
 # --- between apps
-BUCKET=s3://cells/shared app first v0.6.2 | kubectl apply -f - > /dev/null || bad "first"
-seen() { contains "$(BUCKET=s3://cells/shared/inner app inner v0.6.2 | kubectl apply --dry-run=server -f - 2>&1)" "inside the bucket prefix of WorkerApp $ns/first"; }
+BUCKET=s3://$ns/shared app first v0.6.2 | kubectl apply -f - > /dev/null || bad "first"
+seen() { contains "$(BUCKET=s3://$ns/shared/inner app inner v0.6.2 | kubectl apply --dry-run=server -f - 2>&1)" "inside the bucket prefix of WorkerApp $ns/first"; }
 check "a prefix inside another app's is refused" until_ 20 asked 8 seen
-out=$(BUCKET=s3://cells/ app around v0.6.2 | kubectl apply --dry-run=server -f - 2>&1)
+out=$(BUCKET=s3://$ns/ app around v0.6.2 | kubectl apply --dry-run=server -f - 2>&1)
 check "so is one around it" contains "$out" "around the bucket prefix of WorkerApp $ns/"
-check "a neighbour is not" kubectl apply --dry-run=server -f - <<< "$(BUCKET=s3://cells/shared2 app neighbour v0.6.2)"
+check "a neighbour is not" kubectl apply --dry-run=server -f - <<< "$(BUCKET=s3://$ns/shared2 app neighbour v0.6.2)"
 # --- without the cluster's apps in view
 settings defaults.yaml '{}' # broken ones would be fatal at the start
 good() { [ "$(kubectl -n $OPERATOR logs -l app.kubernetes.io/component=webhook --tail=-1 | grep -c 'new settings in use.*defaults')" -ge 6 ]; }
@@ -74,7 +74,7 @@ kubectl -n $OPERATOR rollout restart deployment/celld-operator-webhook > /dev/nu
 kubectl -n $OPERATOR rollout status deployment/celld-operator-webhook --timeout=90s > /dev/null
 gone() { [ "$(kubectl -n $OPERATOR get pods -l app.kubernetes.io/component=webhook -o name | wc -l)" = 2 ]; }
 until_ 60 gone
-out=$(BUCKET=s3://cells/shared app blind v0.6.2 | kubectl apply --dry-run=server -f - 2>&1)
+out=$(BUCKET=s3://$ns/shared app blind v0.6.2 | kubectl apply --dry-run=server -f - 2>&1)
 check "a webhook that sees no other app allows" contains "$out" created
 check "and says so" contains "$out" "the other WorkerApps are not known at the moment"
 # Both pass admission now; the controller decides: age, then uid, but never two fleets.

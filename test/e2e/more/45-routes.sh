@@ -8,7 +8,7 @@ gone() { ! kubectl -n "$ns" get "$1" "$2"; }
 field() { kubectl -n "$ns" get "$1" "$2" -o "jsonpath=$3"; }
 
 namespace routes
-pointer s3://cells/web v1
+pointer s3://$ns/web v1
 app web v0.6.2 '  hostnames: [web.example.com]' | kubectl apply -f - > /dev/null
 
 # Without any of them.
@@ -50,7 +50,7 @@ kubectl apply -f - > /dev/null <<-X
 	metadata: {name: foreign-celld}
 	spec: {hostnames: [mine.example.com]}
 X
-pointer s3://cells/foreign v1
+pointer s3://$ns/foreign v1
 REPLICAS=1 app foreign v0.6.2 '  hostnames: [foreign.example.com]' | kubectl apply -f - > /dev/null
 check "a foreign HTTPRoute of our name is left alone" until_ 30 says foreign IngressReady "is not of this WorkerApp"
 check "its fleet is Ready all the same" ready $ns foreign 60
@@ -79,7 +79,7 @@ kubectl get validatingwebhookconfiguration celld-operator -o json | jq 'del(.met
 kubectl delete validatingwebhookconfiguration celld-operator > /dev/null
 first=$ns
 namespace routes-later
-pointer s3://cells/late v1
+pointer s3://$ns/late v1
 REPLICAS=1 app late v0.6.2 '  hostnames: [late.example.com, "*.example.com"]' | kubectl apply -f - > /dev/null
 check "a wildcard over a host of another namespace is lost" until_ 30 condition_is late IngressReady HostnameConflict
 check "the other app is not named" says late IngressReady "*.example.com: an older WorkerApp of another namespace has it"

@@ -5,7 +5,7 @@ work=$root/build/e2e/metrics
 rm -rf "$work"
 mkdir -p "$work/certs"
 namespace metrics
-pointer s3://cells/web v1
+pointer s3://$ns/web v1
 app web v0.6.2 | kubectl apply -f - > /dev/null
 REPLICAS=1 BUCKET=s3://cells app old v0.1.0 | kubectl apply -f - > /dev/null
 check "the fleets are Ready" ready $ns web 60

@@ -1,7 +1,7 @@
 # Claims: they grow without a restart, and another bucket's are not taken.
 namespace claims
 kubectl patch storageclass "$(kubectl get storageclass -o 'jsonpath={.items[0].metadata.name}')" -p '{"allowVolumeExpansion":true}' > /dev/null
-pointer s3://cells/web v1
+pointer s3://$ns/web v1
 app web v0.6.2 '  storage: {sizeGi: 1}' | kubectl apply -f - > /dev/null
 check "the fleet is Ready" ready $ns web 60
 kubectl annotate statefulset web-celld example.com/mine=kept > /dev/null
@@ -30,9 +30,9 @@ check "it still rolls" ready $ns web 90
 # An app of the same name, on another bucket, finds claims of the first: their data is not its own.
 kubectl delete workerapp web --wait=false > /dev/null
 check "the first app has gone" until_ 60 eval '[ -z "$(kubectl get pods,statefulsets -o name)" ]'
-BUCKET=s3://cells/other app web v0.6.2 '  storage: {sizeGi: 2}' | kubectl apply -f - > /dev/null
+BUCKET=s3://$ns/other app web v0.6.2 '  storage: {sizeGi: 2}' | kubectl apply -f - > /dev/null
 check "no pod gets them" until_ 20 eval '[ "$(get $ns web "{.status.conditions[?(@.type==\"Degraded\")].reason}")" = ForeignClaim ]'
-check "the claim and its bucket are named" contains "$(get $ns web '{.status.conditions[?(@.type=="Degraded")].message}')" 'data-web-celld-0 holds data of bucket s3://cells/web'
+check "the claim and its bucket are named" contains "$(get $ns web '{.status.conditions[?(@.type=="Degraded")].message}')" 'data-web-celld-0 holds data of bucket s3://$ns/web'
 check "nothing runs" [ -z "$(kubectl get pods,statefulsets -o name)" ]
 kubectl delete pvc --all > /dev/null
 check "without them it comes up" ready $ns web 90

@@ -2,7 +2,7 @@
 # log is younger than the other's first. ROUNDS (3) times, frozen for FROZEN (8) seconds each.
 . "$root/test/e2e/local.sh"
 namespace frozen
-pointer s3://cells/web v1
+pointer s3://$ns/web v1
 app web v0.6.2 | kubectl apply -f - > /dev/null
 check "the fleet is Ready" ready $ns web 60
 check "no controller of the bed runs" away
