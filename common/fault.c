@@ -50,8 +50,8 @@ static bool has_room(struct faults *l)
 	return false;
 }
 
-static void add(struct faults *l, struct fault f, const char *path, const char *values,
-		const char *fmt, va_list ap)
+printf_like(5, 0) static void add(struct faults *l, struct fault f, const char *path,
+				  const char *values, const char *fmt, va_list ap)
 {
 	char text[MESSAGE_MAX + 4];
 

@@ -1,10 +1,10 @@
 /*
  * http.h - HTTP requests; the only user of libcurl.
  *
- * Rules that hold for every request: https only unless the request says plain_ok; TLS 1.2 or newer
- *and verified; no redirects; no proxy unless the request says proxy_env; no signals; HTTP/1.1; the
- *answer's body never longer than max_response; a connect timeout; TCP keep-alive. Every wait is
- *curl_multi_poll and ends at once when its http_cancel is triggered or it is woken.
+ * Rules that hold for every request: https only unless the request says plain_ok; TLS 1.2 or newer and verified; no
+ * redirects; no proxy unless the request says proxy_env; no signals; HTTP/1.1; the answer's body never longer than
+ * max_response; a connect timeout; TCP keep-alive. Every wait is curl_multi_poll and ends at once when its http_cancel is
+ * triggered or it is woken.
  *
  * Three ways to use it, from the simple to the general:
  *	http_client	one thread, one blocking request at a time; keeps its connections
@@ -13,12 +13,16 @@
  * An http_pool lends http_clients to many threads.
  *
  * A struct http_client, http_batch or http_loop belongs to one thread at a time; only the functions
- *that say so may be called from another.
+ * that say so may be called from another.
  *
- * Errors: an answer of any status is no error here: 0 is returned and response.status says what it
- *was. ERR_TIMEOUT, ERR_UNAVAILABLE (no connection, name not resolved, reset), ERR_TOO_LARGE (body
- *over max_response), ERR_PROTOCOL (not HTTP, certificate not trusted, a body cut short),
- *ERR_INVALID (URL), ERR_FORBIDDEN (no_local), ERR_CANCELED.
+ * Errors: an answer of any status is no error here: 0 is returned and response.status says what it was.
+ *	ERR_TIMEOUT
+ *	ERR_UNAVAILABLE	no connection, name not resolved, reset
+ *	ERR_TOO_LARGE	body over max_response
+ *	ERR_PROTOCOL	not HTTP, certificate not trusted, a body cut short
+ *	ERR_INVALID	URL
+ *	ERR_FORBIDDEN	no_local
+ *	ERR_CANCELED
  */
 #ifndef COMMON_HTTP_H
 #define COMMON_HTTP_H
@@ -31,9 +35,7 @@
  * shutdown on a connection that the peer reset raises it even with libcurl's own precaution. */
 int http_global_init(struct err *e);
 
-/* --- cancelling
- * -------------------------------------------------------------------------------------------------
- */
+/* --- cancelling ------------------------------------------------------------------------------- */
 
 /* One switch for any number of clients, batches and loops: once triggered, it stays so. */
 struct http_cancel;
@@ -46,8 +48,7 @@ define_cleanup(struct http_cancel *, http_cancel_free);
 void http_cancel_trigger(struct http_cancel *c);
 bool http_cancel_triggered(const struct http_cancel *c); /* NULL: false */
 
-/* --- requests and answers
- * --------------------------------------------------------------------------------------- */
+/* --- requests and answers --------------------------------------------------------------------- */
 
 /* Texts are PEM; NULL: not used. */
 struct http_tls {
@@ -107,8 +108,7 @@ void http_escape(const char *s, struct buf *to);
 struct sockaddr;
 bool http_is_local(const struct sockaddr *address);
 
-/* --- one at a time
- * ---------------------------------------------------------------------------------------------- */
+/* --- one at a time ---------------------------------------------------------------------------- */
 
 struct http_client;
 
@@ -116,8 +116,8 @@ struct http_client;
 struct http_client *http_client_new(struct http_cancel *cancel) must_use;
 void http_client_free(struct http_client *c);
 define_cleanup(struct http_client *, http_client_free);
-/* Sends r and waits for the end. *ret was initialised; it is reused (cleared) and written
-	 * on failure too as far as it came. */
+/* Sends r and waits for the end. *ret was initialised; it is reused (cleared) and written on failure too as far as it
+ * came. */
 int http_do(struct http_client *c, const struct http_request *r, struct http_response *ret,
 	    struct err *e);
 /* Waits; 0 after ms or after http_client_wake, -ERR_CANCELED (e untouched: there is none) when
@@ -126,8 +126,7 @@ int http_client_sleep(struct http_client *c, int64_t ms);
 /* From any thread: ends a http_client_sleep that runs, or the next one. Does not end http_do. */
 void http_client_wake(struct http_client *c);
 
-/* --- lent to many threads
- * --------------------------------------------------------------------------------------- */
+/* --- lent to many threads --------------------------------------------------------------------- */
 
 struct http_pool;
 
@@ -135,13 +134,11 @@ struct http_pool *http_pool_new(struct http_cancel *cancel) must_use;
 /* After every client was given back. */
 void http_pool_free(struct http_pool *p);
 define_cleanup(struct http_pool *, http_pool_free);
-/* From any thread. Never waits: makes a client when none is idle, so there are as many as
-	   threads at once. */
+/* From any thread. Never waits: makes a client when none is idle, so there are as many as threads at once. */
 struct http_client *http_pool_get(struct http_pool *p) must_use;
 void http_pool_put(struct http_pool *p, struct http_client *c);
 
-/* --- many GETs with an end
- * -------------------------------------------------------------------------------------- */
+/* --- many GETs with an end -------------------------------------------------------------------- */
 
 struct http_batch;
 
@@ -161,8 +158,8 @@ typedef void http_batch_done(void *ctx, void *tag, const struct http_response *r
 struct http_batch *http_batch_new(struct http_cancel *cancel) must_use;
 void http_batch_free(struct http_batch *b);
 define_cleanup(struct http_batch *, http_batch_free);
-/* Queues a GET of url (copied; http or https; never through a proxy, connection not kept).
-	 * tag comes back with the answer. */
+/* Queues a GET of url (copied; http or https; never through a proxy, connection not kept). tag comes back with the
+ * answer. */
 void http_batch_add(struct http_batch *b, const char *url, void *tag);
 /* The same in a lane of its own, for peers that may well be silent: they do not hold up the others. */
 void http_batch_add_slow(struct http_batch *b, const char *url, void *tag);
@@ -172,9 +169,7 @@ void http_batch_add_slow(struct http_batch *b, const char *url, void *tag);
 int http_batch_run(struct http_batch *b, const struct http_batch_limits *limits,
 		   http_batch_done *done, void *ctx);
 
-/* --- many streams
- * -----------------------------------------------------------------------------------------------
- */
+/* --- many streams ----------------------------------------------------------------------------- */
 
 struct http_loop;
 struct http_transfer; /* one request of a loop; ends with done() or http_loop_stop() */
@@ -196,8 +191,8 @@ struct http_handler {
 struct http_loop *http_loop_new(struct http_cancel *cancel) must_use;
 void http_loop_free(struct http_loop *l); /* stops what runs, without done() */
 define_cleanup(struct http_loop *, http_loop_free);
-/* The body is lent until the end; everything else of r is copied at once. A request that
-	 * cannot be made ends through done() as well. */
+/* The body is lent until the end; everything else of r is copied at once. A request that cannot be made ends through
+ * done() as well. */
 struct http_transfer *http_loop_start(struct http_loop *l, const struct http_request *r,
 				      const struct http_handler *h);
 /* Ends t without done(). Not from within data(). */

@@ -42,8 +42,7 @@ void json_free(struct json *j);
 define_cleanup(struct json *, json_free);
 #define cleanup_json cleanup(json_free_cleanup)
 
-/* --- reading; NULL is an absent value
-	   ------------------------------------------------------------------------------ */
+/* --- reading; NULL is an absent value --------------------------------------------------------- */
 
 enum json_kind json_kind(const struct json *j);
 /* "string", "object" ... for messages */
@@ -76,13 +75,10 @@ bool json_bool(const struct json *j, bool *ret);
 bool json_get_bool(const struct json *j, const char *name, bool fallback);
 bool json_number(const struct json *j, double *ret);
 
-/* Objects regardless of the order of their members; numbers by value. Two absent values are equal.
- */
+/* Objects regardless of the order of their members; numbers by value. Two absent values are equal. */
 bool json_equal(const struct json *a, const struct json *b);
 
-/* --- making
- * --------------------------------------------------------------------------------------------------------
- */
+/* --- making ----------------------------------------------------------------------------------- */
 
 struct json *json_new_object(void) must_use;
 struct json *json_new_array(void) must_use;
@@ -93,8 +89,7 @@ struct json *json_new_number(double d) must_use;
 struct json *json_new_str(const char *s) must_use;
 struct json *json_dup(const struct json *j) must_use;
 
-/* Takes value and puts it at obj.name, in the place of an older one. NULL value: nothing happens.
- */
+/* Takes value and puts it at obj.name, in the place of an older one. NULL value: nothing happens. */
 void json_set(struct json *obj, const char *name, struct json *value);
 /* The same for a name that obj is known not to have: no search. */
 void json_add_member(struct json *obj, const char *name, struct json *value);
@@ -112,8 +107,7 @@ void json_add_str(struct json *array, const char *s);
 struct json *json_take(struct json *obj, const char *name);
 void json_del(struct json *obj, const char *name);
 
-/* --- printing: compact, valid UTF-8 in and out, integers as integers
- * ------------------------------------------------ */
+/* --- printing: compact, valid UTF-8 in and out, integers as integers -------------------------- */
 
 void json_print(const struct json *j, struct buf *to);
 void json_print_sorted(const struct json *j, struct buf *to); /* members by name, bytewise */

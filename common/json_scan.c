@@ -24,9 +24,7 @@ enum { SMALL_OBJECT = 16 }; /* up to this many members, compare all pairs of has
 static const uint32_t ESCAPED = 1u << 31;
 typedef const uint8_t *ptr;
 
-/* ---- strings
- * ------------------------------------------------------------------------------------------------
- */
+/* --- strings ---------------------------------------------------------------------------------- */
 
 /* First byte at or after p that is not plain string text: '"', '\\', a control character or a byte
  * >= 0x80. */
@@ -181,9 +179,7 @@ size_t js_unescape(const char *buf, js_span s, char *dst)
 	return (size_t)(d - (uint8_t *)dst);
 }
 
-/* ---- numbers
- * ------------------------------------------------------------------------------------------------
- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 static inline bool digit(uint8_t c)
 {
@@ -222,8 +218,7 @@ static inline ptr number(ptr p) /* after the number, or NULL */
 	return p;
 }
 
-/* ---- duplicate member names
- * --------------------------------------------------------------------------------- */
+/* --- duplicate member names ------------------------------------------------------------------- */
 
 static inline uint64_t load8(ptr p)
 {
@@ -251,8 +246,7 @@ static inline uint32_t hash_bytes(const js_ctx *ctx, ptr p, size_t n)
 	return (uint32_t)mix(a ^ h, b ^ ctx->seed[1]);
 }
 
-/* A name with escapes (managedFields has many: "k:{\"type\":...}") is hashed in its unescaped form.
- */
+/* A name with escapes (managedFields has many: "k:{\"type\":...}") is hashed in its unescaped form. */
 static __attribute__((noinline)) js_err hash_escaped(const js_ctx *ctx, const char *buf,
 						     struct js_key k, uint32_t *h)
 {
@@ -382,9 +376,7 @@ void js_ctx_free(js_ctx *ctx)
 	*ctx = (js_ctx){ 0 };
 }
 
-/* ---- the scan
- * -----------------------------------------------------------------------------------------------
- */
+/* --- the scan --------------------------------------------------------------------------------- */
 
 static inline ptr skip_space(ptr p)
 {

@@ -2,9 +2,9 @@
  * log.h - one line per event on standard error: logfmt ("level=info msg=... key=value") or JSON.
  *
  * Values are escaped and bounded (LIMIT_LOG_VALUE). A line is written by one write(2), so threads
- *do not mix. A line that cannot be written (disk full, closed pipe) is dropped: logging never stops
- *the program. Libraries (common/) never log above debug; the caller that gives up on an error logs
- *it, once.
+ * do not mix. A line that cannot be written (disk full, closed pipe) is dropped: logging never stops
+ * the program. Libraries (common/) never log above debug; the caller that gives up on an error logs
+ * it, once.
  *
  *	log_info("rollout step", "namespace", ns, "name", name, "partition", log_int(p).text, NULL);
  */

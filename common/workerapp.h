@@ -147,10 +147,10 @@ define_cleanup(struct workerapp *, workerapp_free);
 #define cleanup_workerapp cleanup(workerapp_free_cleanup)
 
 /*
-	 * Members of spec that the schema does not know (the API server drops them, or refuses them
-	 * under strict validation), each as a fault with the name that was probably meant. For
-	 * files; a served object has none.
-	 */
+ * Members of spec that the schema does not know (the API server drops them, or refuses them
+ * under strict validation), each as a fault with the name that was probably meant. For
+ * files; a served object has none.
+ */
 void workerapp_unknown_fields(const struct workerapp *app, struct faults *faults);
 
 /* The candidate (a list ended by NULL) that word was probably meant to be, NULL: none is near.

@@ -514,8 +514,7 @@ static bool looks_like_json(const char *text, size_t len)
 	return len && (*text == '{' || *text == '[');
 }
 
-/* What is JSON means what JSON says (YAML folds a line at U+0085); YAML may still know the places.
- */
+/* What is JSON means what JSON says (YAML folds a line at U+0085); YAML may still know the places. */
 static void prefer_json(struct yaml_docs *docs, struct json *value)
 {
 	if (docs->n == 1 && json_equal(docs->v[0].value, value)) {

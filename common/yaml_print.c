@@ -28,8 +28,7 @@ static bool is_first_char(char c)
 	       (c && strchr("/._$", c));
 }
 
-/* Readers of YAML 1.2 or with base 60 may see a number, a time or a date where ours sees a string.
- */
+/* Readers of YAML 1.2 or with base 60 may see a number, a time or a date where ours sees a string. */
 static bool may_be_number(const char *s)
 {
 	return !s[strspn(s, "0123456789.:_-+eE")];

@@ -41,9 +41,8 @@
 
 /* Annotations of the StatefulSet. */
 #define ANNOTATION_INTENT "celld-operator.io/intent" /* desired_intent() of the live template */
-#define ANNOTATION_RENDERER                                                                        \
-	"celld-operator.io/renderer" /* DESIRED_RENDERER of the live template                      \
-				      */
+/* DESIRED_RENDERER of the live template */
+#define ANNOTATION_RENDERER "celld-operator.io/renderer"
 /* The expectation that the last apply knew; see desired_app_version(). */
 #define ANNOTATION_EXPECTED "celld-operator.io/expected-app-version"
 /* KEDA's own, of a ScaledObject: "true" takes its autoscaler away until the annotation is gone. */
@@ -60,8 +59,7 @@
 #define ANNOTATION_CLAIM_APP	"celld-operator.io/app-uid"
 #define ANNOTATION_CLAIM_BUCKET "celld-operator.io/bucket"
 
-/* The partition of a fleet at rest: no ordinal is ever updated by a change that we did not release.
- */
+/* The partition of a fleet at rest: no ordinal is ever updated by a change that we did not release. */
 #define DESIRED_PARTITION_REST 2147483647
 
 /* The one container, the volume and claim template of its data. A claim is

@@ -1,7 +1,6 @@
 #include "controller/desired.h"
 
-/* The protocol is part of a port's merge key: left out, the server's own would stand beside ours.
- */
+/* The protocol is part of a port's merge key: left out, the server's own would stand beside ours. */
 static struct json *port(const char *name, int number)
 {
 	struct json *j = json_new_object();

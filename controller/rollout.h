@@ -33,8 +33,8 @@
 #include "common/base.h"
 
 enum {
-	ROLLOUT_PODS =
-		1024, /* ordinals that an observation can hold; spec.replicas is at most 1000 */
+	/* ordinals that an observation can hold; spec.replicas is at most 1000 */
+	ROLLOUT_PODS = 1024,
 	ROLLOUT_REST = 2147483647,    /* the partition of a fleet at rest */
 	ROLLOUT_PATIENCE_MS = 120000, /* how long a pod without a fault may take to become Ready */
 };
@@ -60,8 +60,7 @@ struct rollout_pod {
 	bool ready;	 /* condition Ready */
 	bool available;	 /* Ready for minReadySeconds */
 	bool updated;	 /* its revision label is the StatefulSet's update revision */
-	bool superseded; /* it is neither that nor the current revision: an abandoned roll left it
-			  */
+	bool superseded; /* it is neither that nor the current revision: an abandoned roll left it */
 	enum rollout_fault fault;
 	enum rollout_state state;
 	int restoring; /* of a reached pod; 0 for versions that do not tell */
@@ -85,13 +84,11 @@ struct rollout_obs {
 	int replicas, partition;
 	int remembered; /* size in the annotation of a Recreate in progress; -1: none */
 
-	/* its pods, from a list that is newer than the StatefulSet's resourceVersion (else
-	 * pods_current is false) */
+	/* its pods, from a list that is newer than the StatefulSet's resourceVersion (else pods_current is false) */
 	bool pods_current;
 	int n_pods; /* slots in use: at least replicas, and every ordinal that exists */
 	struct rollout_pod pods[ROLLOUT_PODS];
-	bool swept; /* every pod's /state was asked after the last change of the fleet, and at most
-		       15 s ago */
+	bool swept; /* every pod's /state was asked after the last change of the fleet, and at most 15 s ago */
 
 	/* milliseconds */
 	int64_t quiet; /* since the fleet last changed: pods, readiness, StatefulSet */
@@ -125,8 +122,7 @@ enum rollout_write {
 	ROLLOUT_WRITE_SCALE,  /* replicas; the live template */
 	ROLLOUT_WRITE_STOP,   /* replicas 0, the size remembered; the live template */
 	ROLLOUT_WRITE_RENEW,  /* the wanted template at replicas 0; what is remembered stays */
-	ROLLOUT_WRITE_START,  /* the wanted template (it is there), partition 0, replicas; nothing
-				 remembered any more */
+	ROLLOUT_WRITE_START, /* the wanted template (it is there), partition 0, replicas; nothing remembered any more */
 };
 
 struct rollout_decision {
@@ -142,8 +138,7 @@ struct rollout_decision {
 };
 
 void rollout_decide(const struct rollout_obs *obs, struct rollout_decision *ret);
-/* Whether a newer template can cure it, so that such a pod must not hold the newer template back.
- */
+/* Whether a newer template can cure it, so that such a pod must not hold the newer template back. */
 bool rollout_curable(enum rollout_fault fault);
 
 #endif

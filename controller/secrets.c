@@ -342,25 +342,26 @@ static int64_t jittered(int64_t ms)
 /* The next Secret that is due, as copies; waits for it. False: the end. */
 static bool next(struct secrets *s, char **ret_ns, char **ret_name)
 {
+	bool found = false;
+
 	(void)pthread_mutex_lock(&s->lock);
-	while (!s->ended) {
+	while (!s->ended && !found) {
 		struct choice c = { .best = NULL };
-		int64_t now = clock_mono_ms(), left;
+		int64_t now = clock_mono_ms();
 
 		map_each(s->entries, choose, &c);
-		left = c.best ? c.best->due_ms - now : s->o.interval_ms;
-		if (left > 0) {
-			wait_ms(s, left);
+		if (!c.best || c.best->due_ms > now) {
+			wait_ms(s, c.best ? c.best->due_ms - now : s->o.interval_ms);
 			continue;
 		}
 		c.best->read_ms = now;
 		c.best->due_ms = now + jittered(s->o.interval_ms);
 		*ret_ns = xstrdup(c.best->ns);
 		*ret_name = xstrdup(c.best->name);
-		break;
+		found = true;
 	}
 	(void)pthread_mutex_unlock(&s->lock);
-	return !s->ended;
+	return found;
 }
 
 /* Many at once must not take the API server's patience from the workers. */

@@ -1,18 +1,25 @@
 /*
  * client.h - single requests to the API server: read, apply, patch, delete.
  *
- * One struct kube_client serves any number of threads. Every call blocks its thread until the
- *answer, the timeout, or the cancel; nothing is retried in here except one repetition after 401
- *with credentials read anew. What to do after an error is the caller's decision, by its code:
- *	NOT_FOUND 404 | EXISTS 409 AlreadyExists | CONFLICT 409 otherwise: read again, decide again
- *| GONE 410 | UNAUTHORIZED 401 | FORBIDDEN 403 | INVALID 400, 422: our fault, message is the
- *server's | TOO_LARGE 413 | THROTTLED 429 | UNAVAILABLE 500, 502, 503, no connection | TIMEOUT 504,
- *no answer in time: a write may have happened | PROTOCOL an answer that is none | CANCELED by the
- *cancel, or by the fence before anything was sent e->http_status and e->retry_after_ms carry the
- *answer's; e->message is Status.message when the server sent one.
+ * One struct kube_client serves any number of threads. Every call blocks its thread until the answer, the timeout, or the
+ * cancel; nothing is retried in here except one repetition after 401 with credentials read anew. What to do after an error is
+ * the caller's decision, by its code:
+ *	NOT_FOUND	404
+ *	EXISTS		409 AlreadyExists
+ *	CONFLICT	409 otherwise: read again, decide again
+ *	GONE		410
+ *	UNAUTHORIZED	401
+ *	FORBIDDEN	403
+ *	INVALID		400, 422: our fault, message is the server's
+ *	TOO_LARGE	413
+ *	THROTTLED	429
+ *	UNAVAILABLE	500, 502, 503, no connection
+ *	TIMEOUT		504, no answer in time: a write may have happened
+ *	PROTOCOL	an answer that is none
+ *	CANCELED	by the cancel, or by the fence before anything was sent
+ * e->http_status and e->retry_after_ms carry the answer's; e->message is Status.message when the server sent one.
  *
- * Paths: every segment is percent-encoded. Answers: "Accept: application/json", parsed by
- *json_parse.
+ * Paths: every segment is percent-encoded. Answers: "Accept: application/json", parsed by json_parse.
  */
 #ifndef COMMON_KUBE_CLIENT_H
 #define COMMON_KUBE_CLIENT_H

@@ -34,8 +34,8 @@ struct event_recorder *event_recorder_new(const struct event_opts *o) must_use;
 void event_recorder_free(struct event_recorder *r); /* drops what is queued */
 define_cleanup(struct event_recorder *, event_recorder_free);
 
-/* warning: type Warning, else Normal. reason, action: CamelCase, cut to 128. note: cut to 1
-	 * kB at a character's border. */
+/* warning: type Warning, else Normal. reason, action: CamelCase, cut to 128. note: cut to 1 kB at a character's
+ * border. */
 void event_emit(struct event_recorder *r, const struct event_about *about, bool warning,
 		const char *reason, const char *action, const char *note);
 /* Sends what is queued, at most max requests; returns how many are left in the queue. One thread at

@@ -2,8 +2,8 @@
  * framer.h - cuts a byte stream into lines. Pure.
  *
  * A watch is one JSON document per line. Bytes arrive in any pieces: a line or a character may be
- *split anywhere. What follows the last newline when the stream ends is not a line and is dropped,
- *so nothing is ever half applied.
+ * split anywhere. What follows the last newline when the stream ends is not a line and is dropped,
+ * so nothing is ever half applied.
  *
  *	framer_add(&f, bytes, n);
  *	while (framer_next(&f, &line, &len))

@@ -34,8 +34,7 @@ struct kube_source {
 
 void kube_source_done(struct kube_source *s);
 
-/* See config.h for paths, context, and errors. *ret was zeroed; on failure nothing is left in it.
- */
+/* See config.h for paths, context, and errors. *ret was zeroed; on failure nothing is left in it. */
 int kubeconfig_read(const char *paths, const char *context, struct kube_source *ret, struct err *e);
 
 #endif

@@ -34,8 +34,7 @@ enum seen_change seen_put(struct seen *s, const struct json *object, struct json
 bool seen_del(struct seen *s, const struct json *object);
 /* A list begins: nothing has been put in this round. */
 void seen_begin(struct seen *s);
-/* Forgets what was not put since seen_begin() and calls f for each, with an object as above, lent.
- */
+/* Forgets what was not put since seen_begin() and calls f for each, with an object as above, lent. */
 void seen_missing(struct seen *s, void (*f)(void *ctx, struct json *object), void *ctx);
 
 /* Is resourceVersion a smaller than b? False when one of them is no plain number. */

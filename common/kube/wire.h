@@ -17,8 +17,7 @@ struct kube_kind;
  * (left out). Every segment is percent-encoded. */
 void wire_path(const struct kube_kind *k, const char *ns, const char *name, const char *subresource,
 	       struct buf *to);
-/* Appends "?name=value" or "&name=value", the value percent-encoded; NULL or "": nothing happens.
- */
+/* Appends "?name=value" or "&name=value", the value percent-encoded; NULL or "": nothing happens. */
 void wire_query(struct buf *url, const char *name, const char *value);
 /* apiVersion of the kind: "v1", "apps/v1"; the caller's. */
 char *wire_api_version(const struct kube_kind *k) must_use;

@@ -38,9 +38,9 @@ static void http_date(int64_t wall_ms, char to[40])
 	struct tm t;
 
 	(void)gmtime_r(&s, &t);
-	(void)snprintf(to, 40, "%.3s, %02d %.3s %d %02d:%02d:%02d GMT", days + 3 * t.tm_wday,
-		       t.tm_mday, months + 3 * t.tm_mon, t.tm_year + 1900, t.tm_hour, t.tm_min,
-		       t.tm_sec);
+	(void)snprintf(to, 40, "%.3s, %02d %.3s %d %02d:%02d:%02d GMT",
+		       days + 3 * (size_t)t.tm_wday, t.tm_mday, months + 3 * (size_t)t.tm_mon,
+		       t.tm_year + 1900, t.tm_hour, t.tm_min, t.tm_sec);
 }
 
 static const char *or_empty(const char *s)

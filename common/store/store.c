@@ -96,7 +96,8 @@ static int read_endpoint(struct store *s, struct err *e)
 	n = strcspn(rest, "/?#");
 	s->host = xstrndup(rest, n);
 	for (char *c = s->host; *c; c++)
-		*c = *c >= 'A' && *c <= 'Z' ? (char)(*c | 32) : *c;
+		if (*c >= 'A' && *c <= 'Z')
+			*c = (char)(*c | 32);
 	cut_port(s->host, tls);
 	s->base = xstrdup(rest + n);
 	for (n = strlen(s->base); n && s->base[n - 1] == '/'; n--)
@@ -313,8 +314,12 @@ static void unescape(char *s)
 
 		while (i < array_len(all) && !str_starts(s, all[i].from))
 			i++;
-		*to++ = i < array_len(all) ? all[i].to : *s;
-		s += i < array_len(all) ? strlen(all[i].from) : 1;
+		if (i < array_len(all)) {
+			*to++ = all[i].to;
+			s += strlen(all[i].from);
+		} else {
+			*to++ = *s++;
+		}
 	}
 	*to = '\0';
 }

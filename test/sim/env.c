@@ -55,8 +55,7 @@ bool env_idle(void)
 	       env_text("CELLD_CLOUD") == NULL;
 }
 
-/* 0.4.1 does not start when the wait for the drain token exceeds three quarters of the whole drain.
- */
+/* 0.4.1 does not start when the wait for the drain token exceeds three quarters of the whole drain. */
 static int env_check_drain(int release, char *message, size_t size)
 {
 	if (release < V(0, 4, 1) || release >= V(0, 5, 0))

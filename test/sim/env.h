@@ -37,8 +37,7 @@ struct env_config {
  */
 int env_load(struct env_config *config, int release, char *message, size_t size);
 
-/* Whether nothing says that a node shall run: celld then prints its help and exits with status 0.
- */
+/* Whether nothing says that a node shall run: celld then prints its help and exits with status 0. */
 bool env_idle(void);
 
 /* Value of a variable; null when it is unset or empty. */

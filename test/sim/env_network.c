@@ -32,8 +32,7 @@ static bool split(const char *value, char host[300], int *port, bool *brackets)
 	return true;
 }
 
-/* An address literal with its port; false when it is none (an IPv6 address must stand in brackets).
- */
+/* An address literal with its port; false when it is none (an IPv6 address must stand in brackets). */
 static bool literal(const char *host, int port, bool brackets, struct env_address *out)
 {
 	memset(out, 0, sizeof *out);

@@ -139,8 +139,7 @@ static void take_words(struct sim *sim, int count, char **words)
 	}
 }
 
-/* Makes the folder that a variable names, as deep as needed; a read-only file system is found here.
- */
+/* Makes the folder that a variable names, as deep as needed; a read-only file system is found here. */
 static void need_folder(const char *name)
 {
 	const char *value = env_text(name);
@@ -274,8 +273,7 @@ static int become_ready(struct sim *sim, long long now)
 	return take_signals(sim);
 }
 
-/* The bound is the release's; a shorter time is scripted. What asks by HTTP still gets its answer.
- */
+/* The bound is the release's; a shorter time is scripted. What asks by HTTP still gets its answer. */
 static void begin_drain(struct sim *sim, long long now)
 {
 	long long wanted = sim->set.drain_ms < 20 ? 20 : sim->set.drain_ms;

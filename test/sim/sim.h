@@ -122,8 +122,7 @@ void sim_scope(long long n, char out[40]);
 
 /* http.c: answers of both listeners. */
 bool http_start(struct sim *sim, enum sim_listener listener);
-/* Resumes what has waited long enough; returns milliseconds until something else will have, or -1.
- */
+/* Resumes what has waited long enough; returns milliseconds until something else will have, or -1. */
 long long http_tick(struct sim *sim, long long now);
 void http_stop(struct sim *sim);
 

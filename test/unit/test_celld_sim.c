@@ -80,8 +80,7 @@ static double value(const struct sim_node *node, const char *name)
 	return out;
 }
 
-/* --- the document against the golden files ------------------------------------------------------
- */
+/* --- the document against the golden files ------------------------------------------------------ */
 
 static cJSON *golden(const char *release)
 {
@@ -189,8 +188,7 @@ static void state_has_the_members_of_its_release(void **unused)
 	}
 }
 
-/* --- health and other paths ----------------------------------------------------------------------
- */
+/* --- health and other paths ---------------------------------------------------------------------- */
 
 static void health_path_moves_with_0_4(void **unused)
 {
@@ -273,8 +271,7 @@ static void without_a_bucket_everything_is_404(void **unused)
 	sim_node_done(&node);
 }
 
-/* --- start and end -------------------------------------------------------------------------------
- */
+/* --- start and end ------------------------------------------------------------------------------- */
 
 static void silent_until_ready(void **unused)
 {
@@ -389,8 +386,7 @@ static void fence_ends_with_3(void **unused)
 	sim_node_done(&node);
 }
 
-/* --- scripted ------------------------------------------------------------------------------------
- */
+/* --- scripted ------------------------------------------------------------------------------------ */
 
 static void restores_after_a_start(void **unused)
 {

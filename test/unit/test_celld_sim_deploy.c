@@ -227,8 +227,7 @@ static void a_missing_pointer(void **unused)
 	remove_folder(&folder);
 }
 
-/* --- the bucket ----------------------------------------------------------------------------------
- */
+/* --- the bucket ---------------------------------------------------------------------------------- */
 
 static int store_open(char endpoint[64])
 {

@@ -82,8 +82,7 @@ static void environment_is_that_of_the_version(void **state)
 	}
 }
 
-/* The lines that a version adds to ENV_NODE and its bounds, with the telemetry that was asked for.
- */
+/* The lines that a version adds to ENV_NODE and its bounds, with the telemetry that was asked for. */
 static void telemetry_is(struct version version, const char *telemetry, const char *want)
 {
 	struct app_fixture f = app_fixture_with("spec.telemetry", telemetry);

@@ -390,7 +390,7 @@ static void test_batch(void **state)
 	assert_int_equal(t.code[13], ERR_INVALID);
 	/* Again, with requests and then the batch itself running out of time. */
 	t = (struct tally){ { 0 }, { 0 }, { 0 }, NULL };
-	limits.request_ms = 30;
+	limits.request_ms = 500;
 	add_gets(b, s, "/silent", 0, 2);
 	add_gets(b, s, "/state", 2, 4);
 	assert_int_equal(http_batch_run(b, &limits, tally_done, &t), 0);
@@ -421,7 +421,7 @@ static void test_batch_slow_lane(void **state)
 	struct http_batch_limits limits = { .in_flight = 1,
 					    .slow_in_flight = 2,
 					    .request_ms = 60000,
-					    .batch_ms = 300,
+					    .batch_ms = 1500,
 					    .max_response = 9 };
 	struct tally t = { { 0 }, { 0 }, { 0 }, NULL };
 

@@ -129,14 +129,19 @@ static void await(struct reloads *r)
 	}
 }
 
-static void expect_name(int port, const char *want)
+static bool serves(int port, const char *want)
 {
 	struct peer *p = peer_open(port, true);
 	char name[64];
 
 	peer_server_name(p, name, sizeof(name));
-	assert_string_equal(name, want);
 	peer_close(p);
+	return str_eq(name, want);
+}
+
+static void expect_name(int port, const char *want)
+{
+	assert_true(serves(port, want));
 }
 
 static void test_reload_keeps_connections(void **state)
@@ -163,10 +168,11 @@ static void test_reload_keeps_connections(void **state)
 
 		(void)snprintf(name, sizeof(name), "swap-%d", i);
 		peer_write_pair(cert, key, name, 2L * DAY);
+		/* one pair may be told of more than once: certificate and key are two files */
 		do
 			await(&r);
-		while (httpd_certificate_expiry(h) <= time(NULL) + DAY || r.good <= i);
-		expect_name(httpd_port(h), name);
+		while (!serves(httpd_port(h), name));
+		assert_true(httpd_certificate_expiry(h) > time(NULL) + DAY);
 		peer_get(p, "/hello");
 		served_expect(p, 200, "hello\n");
 	}

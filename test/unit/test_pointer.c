@@ -70,7 +70,8 @@ static void test_sizes(void **state)
 	assert_false(celld_version_id(id));
 	assert_non_null(body);
 	memset(body, ' ', LIMIT_POINTER + 1);
-	memcpy(body, "{\"version\":\"a\"}", 15);
+	for (size_t i = 0; i < 15; i++)
+		body[i] = "{\"version\":\"a\"}"[i];
 	assert_int_equal(celld_pointer_parse(body, LIMIT_POINTER, version, &e), 0);
 	assert_int_equal(celld_pointer_parse(body, LIMIT_POINTER + 1, version, &e), -ERR_INVALID);
 	free(body);

@@ -88,9 +88,10 @@ static const struct start starts[] = {
 	{ "$c --settle=10", USAGE, "--settle" },
 	{ "$c --workers=0", USAGE, "--workers" },
 	{ "$c surplus", USAGE, "'surplus'" },
-	{ "$c --compat-table=$d/none.yaml", FAILED, "none.yaml" },
-	{ "$c --compat-table=$d/broken.yaml", FAILED, "broken.yaml:2: releases: missing" },
-	{ "$c --compat-table=$d/no-yaml.yaml", FAILED, "no-yaml.yaml" },
+	{ "$c --kubeconfig=$d/dead $quiet --compat-table=$d/none.yaml", FAILED, "none.yaml" },
+	{ "$c --kubeconfig=$d/dead $quiet --compat-table=$d/broken.yaml", FAILED,
+	  "broken.yaml:2: releases: missing" },
+	{ "$c --kubeconfig=$d/dead $quiet --compat-table=$d/no-yaml.yaml", FAILED, "no-yaml.yaml" },
 	{ "$c --kubeconfig=$d/none", FAILED, "$d/none" },
 	{ "$c --kubeconfig=$d/no-yaml.yaml", FAILED, "no-yaml.yaml" },
 	{ "$c --kubeconfig=$d", FAILED, "$d" },
@@ -125,7 +126,9 @@ static int run(const char *command, char said[SAID], int port)
 	line = xasprintf(
 		"c='%s/celld-controller' w='%s/celld-webhook' d='%s' p=%d; unset KUBECONFIG; "
 		"export HOME=\"$d\"; tls=\"--tls-cert-file=$d/tls.crt --tls-key-file=$d/tls.key\"; "
-		"any='--bind-address=127.0.0.1:0 --health-probe-bind-address=127.0.0.1:0 "
+		"quiet='--health-probe-bind-address=127.0.0.1:0 "
+		"--metrics-bind-address=127.0.0.1:0'; any='--bind-address=127.0.0.1:0 "
+		"--health-probe-bind-address=127.0.0.1:0 "
 		"--metrics-bind-address=127.0.0.1:0'; %s 2>&1",
 		bin, bin, folder, port, command);
 	f = popen(line, "re"); /* NOLINT(cert-env33-c): what a shell sees */

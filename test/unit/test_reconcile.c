@@ -238,7 +238,7 @@ static void a_new_app_gets_its_objects_and_then_its_fleet(void **state)
 		"PATCH /api/v1/namespaces/store/services/shop-celld-internal?",
 		"PATCH /apis/policy/v1/namespaces/store/poddisruptionbudgets/shop-celld?",
 		"PATCH /apis/networking.k8s.io/v1/namespaces/store/networkpolicies/shop-celld?",
-		"PATCH " STATEFULSET "?",
+		("PATCH " STATEFULSET "?"),
 	};
 	struct fixture f;
 	struct queue_stats q;

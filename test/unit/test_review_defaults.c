@@ -55,8 +55,10 @@ static struct json *ask(enum review_endpoint endpoint, const struct workerapp_de
 	struct err e = ERR_INIT;
 	struct buf text;
 
-	for (char *c = body; *c; c++)
-		*c = *c == '\'' ? '"' : *c;
+	for (char *c = body; *c; c++) {
+		if (*c == '\'')
+			*c = '"';
+	}
 	memset(body + len, 0, JS_PAD);
 	buf_init(&text, 1 << 20);
 	(void)review_answer(endpoint, &scan, body, len, &facts, &text);

@@ -30,16 +30,17 @@ static struct scene s;
 
 static void set(const char *old_status)
 {
-	s = (struct scene){ .f = app_fixture_with("status", old_status),
-			    .decision = { .phase = ROLLOUT_READY, .ordinal = -1 },
-			    .obs = { .n_pods = 3, .replicas = 3 },
-			    .sts = { .exists = true,
-				     .replicas = 3,
-				     .partition = ROLLOUT_REST,
-				     .has_version = true,
-				     .version = { 0, 6, 2 },
-				     .current_revision = "r1",
-				     .update_revision = "r1" } };
+	memset(&s, 0, sizeof(s));
+	s.f = app_fixture_with("status", old_status);
+	s.decision = (struct rollout_decision){ .phase = ROLLOUT_READY, .ordinal = -1 };
+	s.obs.n_pods = s.obs.replicas = 3;
+	s.sts = (struct fleet_sts){ .exists = true,
+				    .replicas = 3,
+				    .partition = ROLLOUT_REST,
+				    .has_version = true,
+				    .version = { 0, 6, 2 },
+				    .current_revision = "r1",
+				    .update_revision = "r1" };
 	for (int i = 0; i < 3; i++) {
 		s.pods[i] = (struct fleet_pod){ .ordinal = i,
 						.ready = true,

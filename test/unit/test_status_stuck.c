@@ -5,6 +5,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "controller/status.h"
 #include "test/lib/app_fixture.h"
@@ -22,8 +23,9 @@ struct world {
 
 static void world_start(struct world *w)
 {
-	*w = (struct world){ .f = app_fixture_with(NULL, NULL),
-			     .obs = { .n_pods = 3, .replicas = 3 } };
+	memset(w, 0, sizeof(*w));
+	w->f = app_fixture_with(NULL, NULL);
+	w->obs.n_pods = w->obs.replicas = 3;
 	for (int i = 0; i < 3; i++) {
 		w->pods[i].ordinal = i;
 		w->pods[i].exit_code = -1;

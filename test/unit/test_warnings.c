@@ -54,7 +54,7 @@ static void test_bounds(void **state)
 	assert_int_equal(n, 31);
 	assert_true(str_ends(buf_str(&b), "29\"]"));
 	assert_int_equal(LIMIT_WARNING, 120);
-	assert_int_equal(b.len, strlen(",\"warnings\":[") + 480 + 2 + 30 * 123 + 1);
+	assert_int_equal(b.len, strlen(",\"warnings\":[") + 480 + 2 + (size_t)30 * 123 + 1);
 	buf_done(&b);
 	strlist_done(&l);
 }

@@ -467,8 +467,7 @@ static void test_print_strings(void **state)
 	}
 }
 
-/* A document of every string of up to two characters out of those that matter, as names and values.
- */
+/* A document of every string of up to two characters out of those that matter, as names and values. */
 static void test_print_round_trip(void **state)
 {
 	static const char *const parts[] = { "",
