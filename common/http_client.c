@@ -212,13 +212,14 @@ static void get_done(void *ctx, struct http_response *r, const struct err *e)
 	g->batch->done(g->batch->ctx, g->tag, r, e);
 }
 
-static void get_start(struct get *g, const struct http_batch_limits *limits, int64_t left_ms)
+/* The end of the batch is batch_cut()'s alone: a timer of the request's own that fires a moment before would free its
+   place for a request that has no time left. */
+static void get_start(struct get *g, const struct http_batch_limits *limits)
 {
-	int64_t ms = limits->request_ms < left_ms ? limits->request_ms : left_ms;
 	struct http_request r = {
 		.url = g->url,
-		.timeout_ms = ms,
-		.connect_timeout_ms = ms,
+		.timeout_ms = limits->request_ms,
+		.connect_timeout_ms = limits->request_ms,
 		.max_response = limits->max_response,
 		.plain_ok = true,
 		.one_shot = true,
@@ -231,13 +232,13 @@ static void get_start(struct get *g, const struct http_batch_limits *limits, int
 
 /* Fills the free places of a lane. */
 static void lane_start(struct http_batch *b, int lane, int places,
-		       const struct http_batch_limits *limits, int64_t left_ms)
+		       const struct http_batch_limits *limits)
 {
 	size_t *next = &b->next[lane];
 
 	for (; *next < b->n && b->in_flight[lane] < places; (*next)++) {
 		if (b->gets[*next].lane == lane)
-			get_start(&b->gets[*next], limits, left_ms);
+			get_start(&b->gets[*next], limits);
 	}
 }
 
@@ -272,9 +273,8 @@ int http_batch_run(struct http_batch *b, const struct http_batch_limits *limits,
 		left = end - clock_mono_ms();
 		if (left <= 0)
 			break;
-		lane_start(b, 0, limits->in_flight, limits, left);
-		lane_start(b, 1, limits->slow_in_flight > 0 ? limits->slow_in_flight : 1, limits,
-			   left);
+		lane_start(b, 0, limits->in_flight, limits);
+		lane_start(b, 1, limits->slow_in_flight > 0 ? limits->slow_in_flight : 1, limits);
 		r = http_loop_run(b->loop, left);
 		if (r < 0)
 			break;
