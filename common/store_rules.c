@@ -81,6 +81,58 @@ static void types(const struct json *spec, struct faults *faults)
 	}
 }
 
+/* The names that an object at path ("" is spec itself) may have; room for all fields and NULL. */
+static void members_of(const char *path, const char **names)
+{
+	size_t n = strlen(path), count = 0;
+
+	for (size_t i = 0; i < array_len(fields); i++) {
+		const char *p = fields[i].path;
+
+		if (n && (strncmp(p, path, n) != 0 || p[n] != '.'))
+			continue;
+		p += n ? n + 1 : 0;
+		if (!strchr(p, '.'))
+			names[count++] = p;
+	}
+	names[count] = NULL;
+}
+
+static void unknown_in(const struct json *j, const char *path, struct faults *faults)
+{
+	const char *names[array_len(fields) + 1];
+
+	members_of(path, names);
+	for (const struct json *c = json_first(j); c; c = json_next(c)) {
+		cleanup(freep) char *at =
+			xasprintf("spec%s%s.%.128s", *path ? "." : "", path, json_name(c));
+		const char *near = workerapp_near_miss(json_name(c), names);
+
+		if (near && str_eq(near, json_name(c)))
+			continue;
+		if (near)
+			fault_add(faults, "unknown-field", at, "",
+				  "there is no such field; did you mean %s?", near);
+		else
+			fault_add(faults, "unknown-field", at, "",
+				  "there is no such field; leave it out");
+	}
+}
+
+void store_unknown_fields(const struct json *store, struct faults *faults)
+{
+	const struct json *spec = json_get(store, "spec");
+
+	if (json_kind(spec) == JSON_OBJECT)
+		unknown_in(spec, "", faults);
+	for (size_t i = 0; i < array_len(fields); i++) {
+		const struct json *j = json_at_path(spec, fields[i].path);
+
+		if (fields[i].kind == OBJECT && json_kind(j) == JSON_OBJECT)
+			unknown_in(j, fields[i].path, faults);
+	}
+}
+
 static void syntax(const struct wa_bucket *b, struct faults *faults)
 {
 	struct fault_value shown;
@@ -226,6 +278,11 @@ static void judge(const struct json *store, const struct policy *policy, struct 
 	const char *namespace = json_get_str(json_get(store, "metadata"), "namespace");
 	struct wa_bucket b;
 
+	if (json_kind(spec) != JSON_OBJECT) {
+		fault_add(faults, "spec-type", "spec", "", "is %s; write an object",
+			  json_kind_text(json_kind(spec)));
+		return;
+	}
 	store_read(store, &b);
 	types(spec, faults);
 	syntax(&b, faults);

@@ -13,6 +13,8 @@
  */
 void store_rules(const struct json *store, const struct json *old, const struct policy *policy,
 		 const struct strlist *users, struct faults *faults);
+/* A fault for every member of its spec that stores do not have. store may be NULL. */
+void store_unknown_fields(const struct json *store, struct faults *faults);
 /*
  * Its spec as the bucket of an app that names it: endpoint, region, account, credentials. Texts are
  * lent by store; what has a wrong type is absent.

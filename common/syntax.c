@@ -268,48 +268,108 @@ static bool take_number(const char **s, int max)
 	return v <= max;
 }
 
-static bool take_ipv4(const char **s)
+/* An address range: its bytes, four or sixteen, and how many bits of them count. */
+struct range {
+	unsigned char address[16];
+	size_t len;
+	int bits;
+};
+
+static bool take_ipv4(const char **s, struct range *ret)
 {
-	for (int i = 0; i < 4; i++) {
-		if ((i && *(*s)++ != '.') || !take_number(s, 255))
+	ret->len = 4;
+	for (size_t i = 0; i < ret->len; i++) {
+		const char *from;
+
+		if (i && *(*s)++ != '.')
 			return false;
+		from = *s;
+		if (!take_number(s, 255))
+			return false;
+		for (; from < *s; from++)
+			ret->address[i] = (unsigned char)(ret->address[i] * 10 + (*from - '0'));
 	}
 	return true;
 }
 
-/* Up to a '/': groups of hexadecimal digits, one "::" at most. */
-static bool take_ipv6(const char **s)
+/* One group of at most four hexadecimal digits at *s. */
+static bool take_group(const char **s, unsigned *ret)
+{
+	size_t n = 0;
+
+	for (*ret = 0; is_hex(**s) && n < 5; (*s)++, n++) {
+		unsigned digit = (unsigned)(is_digit(**s) ? **s - '0' : (**s | 0x20) - 'a' + 10);
+
+		*ret = *ret * 16 + digit;
+	}
+	return n >= 1 && n <= 4;
+}
+
+/* Up to a '/': eight groups, or fewer with one "::" for those that are zero. */
+static bool take_ipv6(const char **s, struct range *ret)
 {
 	const char *p = *s;
-	int groups = 0, gaps = 0;
+	size_t n = 0, gap = SIZE_MAX;
 
+	ret->len = 16;
 	while (*p && *p != '/') {
-		int n = 0;
+		unsigned group;
 
 		if (p[0] == ':' && p[1] == ':') {
-			gaps++;
+			if (gap != SIZE_MAX)
+				return false;
+			gap = n;
 			p += 2;
-			continue;
+			if (*p == '/' || !*p)
+				break;
+		} else if (n && *p++ != ':') {
+			return false;
 		}
-		if (*p == ':' && (p == *s || !is_hex(p[1])))
+		if (n == ret->len || !take_group(&p, &group))
 			return false;
-		if (*p == ':')
-			p++;
-		for (; is_hex(*p) && n < 5; p++)
-			n++;
-		if (n < 1 || n > 4)
-			return false;
-		groups++;
+		ret->address[n++] = (unsigned char)(group >> 8);
+		ret->address[n++] = (unsigned char)group;
 	}
 	*s = p;
-	return gaps == 1 ? groups <= 7 : gaps == 0 && groups == 8;
+	if (gap == SIZE_MAX)
+		return n == ret->len;
+	memmove(ret->address + ret->len - (n - gap), ret->address + gap, n - gap);
+	memset(ret->address + gap, 0, ret->len - n);
+	return n < ret->len;
+}
+
+static bool read_range(const char *s, struct range *ret)
+{
+	bool six = strchr(s, ':') != NULL;
+	const char *from;
+
+	*ret = (struct range){ .bits = 0 };
+	if (!(six ? take_ipv6(&s, ret) : take_ipv4(&s, ret)) || *s++ != '/')
+		return false;
+	from = s;
+	if (!take_number(&s, six ? 128 : 32) || *s)
+		return false;
+	for (; from < s; from++)
+		ret->bits = ret->bits * 10 + (*from - '0');
+	return true;
 }
 
 bool syntax_cidr(const char *s)
 {
-	bool six = strchr(s, ':') != NULL;
+	struct range r;
 
-	if (!(six ? take_ipv6(&s) : take_ipv4(&s)) || *s++ != '/')
+	return read_range(s, &r);
+}
+
+bool syntax_cidr_holds(const char *range, const char *part)
+{
+	struct range a, b;
+
+	if (!read_range(range, &a) || !read_range(part, &b) || a.len != b.len || a.bits >= b.bits)
 		return false;
-	return take_number(&s, six ? 128 : 32) && *s == '\0';
+	for (int i = 0; i < a.bits; i++) {
+		if ((a.address[i / 8] ^ b.address[i / 8]) & (0x80 >> i % 8))
+			return false;
+	}
+	return true;
 }

@@ -37,5 +37,7 @@ bool syntax_key(const char *s);
 bool syntax_label_value(const char *s);
 /* An address range such as "10.0.0.0/8", "2001:db8::/64". */
 bool syntax_cidr(const char *s);
+/* Two ranges, the second a smaller one inside the first. */
+bool syntax_cidr_holds(const char *range, const char *part);
 
 #endif

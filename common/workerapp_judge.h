@@ -33,9 +33,9 @@ void workerapp_rules_names(
 void workerapp_rules_bucket(const struct judge *j); /* bucket, credentials, storeRef */
 void workerapp_rules_size(
 	const struct judge *j); /* replicas, resources, storage, durability, autoscaling */
-void workerapp_rules_env(const struct judge *j); /* env, vars, telemetry, forwarded headers */
-void workerapp_rules_placing(
-	const struct judge *j); /* scheduling, labels, annotations, networkPolicy */
+void workerapp_rules_env(const struct judge *j);     /* env, vars, telemetry, forwarded headers */
+void workerapp_rules_placing(const struct judge *j); /* scheduling, labels, annotations */
+void workerapp_rules_network(const struct judge *j); /* networkPolicy */
 /* From old to app: immutable fields, storage, durability, endpoint, celld version. */
 void workerapp_rules_change(const struct judge *j, const struct workerapp *old);
 

@@ -130,6 +130,7 @@ static void judge_alone(const struct judge *j, const struct policy *policy)
 	workerapp_rules_size(j);
 	workerapp_rules_env(j);
 	workerapp_rules_placing(j);
+	workerapp_rules_network(j);
 	policy_judge_app(policy, j->app, j->faults);
 }
 

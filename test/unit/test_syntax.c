@@ -247,10 +247,44 @@ static void test_cidr(void **state)
 		{ "12345::/64", false },
 		{ "123456::/64", false },
 		{ "g::/64", false },
+		{ ":::1/64", false },
+		{ "1:::2/64", false },
+		{ "1::2/64", true },
 	};
 
 	(void)state;
 	check(syntax_cidr, rows, array_len(rows));
+}
+
+static void test_cidr_holds(void **state)
+{
+	static const struct {
+		const char *range, *part;
+		bool holds;
+	} rows[] = {
+		{ "10.0.0.0/8", "10.255.0.0/16", true },
+		{ "10.0.0.0/8", "10.0.0.0/8", false },
+		{ "10.0.0.0/9", "10.128.0.0/16", false },
+		{ "10.1.2.3/8", "10.9.9.9/32", true },
+		{ "10.1.0.0/16", "10.0.0.0/8", false },
+		{ "0.0.0.0/0", "192.168.255.1/32", true },
+		{ "0.0.0.0/0", "::/1", false },
+		{ "192.168.100.0/22", "192.168.103.0/24", true },
+		{ "192.168.100.0/22", "192.168.104.0/24", false },
+		{ "2001:db8::/32", "2001:DB8:ffff::1/128", true },
+		{ "2001:db8::/32", "2001:db9::/48", false },
+		{ "1:2:3:4:5:6:7::/112", "1:2:3:4:5:6:7:8/128", true },
+		{ "::ab:0/112", "::ab:1/128", true },
+		{ "::ab:0/112", "::ac:1/128", false },
+		{ "10.0.0.0/8", "x", false },
+		{ "x", "10.0.0.0/8", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < array_len(rows); i++) {
+		if (syntax_cidr_holds(rows[i].range, rows[i].part) != rows[i].holds)
+			fail_msg("%s in %s", rows[i].part, rows[i].range);
+	}
 }
 
 int main(void)
@@ -259,7 +293,7 @@ int main(void)
 		cmocka_unit_test(test_names),	   cmocka_unit_test(test_words),
 		cmocka_unit_test(test_url),	   cmocka_unit_test(test_path),
 		cmocka_unit_test(test_identities), cmocka_unit_test(test_labels),
-		cmocka_unit_test(test_cidr),
+		cmocka_unit_test(test_cidr),	   cmocka_unit_test(test_cidr_holds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
