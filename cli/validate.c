@@ -7,6 +7,7 @@
 #include "common/build_version.h"
 #include "common/flags.h"
 #include "common/settings.h"
+#include "common/store_rules.h"
 #include "common/workerapp_rules.h"
 
 struct options {
@@ -16,22 +17,32 @@ struct options {
 	bool quiet, help;
 };
 
+/* What is judged; everything else is skipped. */
+enum kind { APP, STORE, KINDS, OTHER = KINDS };
+
+static const char *const kind_names[KINDS] = { "WorkerApp", "CelldObjectStore" };
+
 struct run {
 	struct options o;
 	struct settings *settings;
 	const struct settings_view *view;
 	struct report report;
 	struct input objects, olds;
-	size_t apps, refused, skipped;
+	size_t count[KINDS], refused, skipped;
 	bool several;
 	FILE *out, *err;
 };
 
-static bool is_ours(const struct json *doc)
+static enum kind kind_of(const struct json *doc)
 {
 	const char *api = json_get_str(doc, "apiVersion"), *kind = json_get_str(doc, "kind");
+	enum kind k = APP;
 
-	return api && kind && str_starts(api, WORKERAPP_GROUP "/") && str_eq(kind, "WorkerApp");
+	if (!api || !kind || !str_starts(api, WORKERAPP_GROUP "/"))
+		return OTHER;
+	while (k < KINDS && !str_eq(kind, kind_names[k]))
+		k++;
+	return k;
 }
 
 /* The namespace of a manifest that names none is the caller's, so it is the same for both files. */
@@ -49,7 +60,8 @@ static const struct json *find_old(const struct run *run, const struct json *doc
 		const char *ns = text_of(doc, "namespace"), *old_ns = text_of(old, "namespace");
 
 		/* `kubectl get` always tells the namespace, a manifest need not. */
-		if (is_ours(old) && str_eq(text_of(old, "name"), text_of(doc, "name")) &&
+		if (kind_of(old) == kind_of(doc) &&
+		    str_eq(text_of(old, "name"), text_of(doc, "name")) &&
 		    (!*ns || !*old_ns || str_eq(ns, old_ns)))
 			return old;
 	}
@@ -78,8 +90,8 @@ static void print_line(const struct run *run, FILE *to, const struct input_objec
 	fprintf(to, "%s%s%s%s\n", before, path, *path ? ": " : "", message);
 }
 
-static void judge(const struct run *run, const struct workerapp *app, const struct workerapp *old,
-		  struct faults *faults, struct strlist *warnings)
+static void judge_app(const struct run *run, const struct workerapp *app,
+		      const struct workerapp *old, struct faults *faults, struct strlist *warnings)
 {
 	struct rules_facts facts = { .table = run->view->table, .policy = run->view->policy };
 	struct faults unknown = FAULTS_INIT, old_unknown = FAULTS_INIT;
@@ -115,33 +127,76 @@ static void tell(struct run *run, const struct input_object *o, const struct fau
 	}
 }
 
-static void judge_object(struct run *run, const struct input_object *o)
+static void judge_app_object(const struct run *run, const struct json *object,
+			     const struct json *before, struct faults *faults,
+			     struct strlist *warnings)
 {
-	const struct json *before = find_old(run, o->value);
-	struct faults faults = FAULTS_INIT;
-	struct strlist warnings = STRLIST_INIT;
 	struct workerapp *app = NULL, *old = NULL;
 	struct err e = ERR_INIT;
 
-	run->apps++;
-	if (workerapp_parse(json_dup(o->value), NULL, &app, &e))
-		fault_add(&faults, "unreadable", e.field, "", "%s", e.message);
+	if (workerapp_parse(json_dup(object), NULL, &app, &e))
+		fault_add(faults, "unreadable", e.field, "", "%s", e.message);
 	else if (before && workerapp_parse(json_dup(before), NULL, &old, &e))
-		fault_add(&faults, "unreadable", "the old object", "", "%s %s", e.field, e.message);
+		fault_add(faults, "unreadable", "the old object", "", "%s %s", e.field, e.message);
 	else
-		judge(run, app, old, &faults, &warnings);
-	tell(run, o, &faults, &warnings);
-	run->refused += faults.n > 0;
+		judge_app(run, app, old, faults, warnings);
 	workerapp_free(app);
 	workerapp_free(old);
+}
+
+/* Which apps use a store is not known here, so a change of its endpoint is not judged. */
+static void judge_store(const struct run *run, const struct json *object, const struct json *before,
+			struct faults *faults)
+{
+	struct faults unknown = FAULTS_INIT, old_unknown = FAULTS_INIT;
+	struct strlist users = STRLIST_INIT;
+
+	store_rules(object, before, run->view->policy, &users, faults);
+	store_unknown_fields(object, &unknown);
+	store_unknown_fields(before, &old_unknown);
+	faults_ratchet(&unknown, &old_unknown);
+	faults_add_all(faults, &unknown);
+	faults_done(&unknown);
+	faults_done(&old_unknown);
+}
+
+static void judge_object(struct run *run, const struct input_object *o)
+{
+	const struct json *before = find_old(run, o->value);
+	enum kind kind = kind_of(o->value);
+	struct faults faults = FAULTS_INIT;
+	struct strlist warnings = STRLIST_INIT;
+
+	run->count[kind]++;
+	if (kind == APP)
+		judge_app_object(run, o->value, before, &faults, &warnings);
+	else
+		judge_store(run, o->value, before, &faults);
+	tell(run, o, &faults, &warnings);
+	run->refused += faults.n > 0;
 	faults_done(&faults);
 	strlist_done(&warnings);
+}
+
+static void print_count(const struct run *run)
+{
+	/* A file without any says so of WorkerApps alone. */
+	for (enum kind k = APP; k < KINDS; k++) {
+		if (k == APP ? run->count[APP] || !run->count[STORE] : run->count[k])
+			fprintf(run->err, "%zu %s%s, ", run->count[k], kind_names[k],
+				run->count[k] == 1 ? "" : "s");
+	}
+	fprintf(run->err, "%zu refused", run->refused);
+	if (run->skipped)
+		fprintf(run->err, ", %zu object%s of other kinds skipped", run->skipped,
+			run->skipped == 1 ? "" : "s");
+	fputc('\n', run->err);
 }
 
 static void judge_all(struct run *run)
 {
 	for (size_t i = 0; i < run->objects.n; i++) {
-		if (is_ours(run->objects.v[i].value))
+		if (kind_of(run->objects.v[i].value) != OTHER)
 			judge_object(run, &run->objects.v[i]);
 		else
 			run->skipped++;
@@ -150,14 +205,8 @@ static void judge_all(struct run *run)
 		report_json(&run->report, run->out);
 	if (str_eq(run->o.output, "sarif"))
 		report_sarif(&run->report, build_version, run->out);
-	if (run->o.quiet)
-		return;
-	fprintf(run->err, "%zu WorkerApp%s, %zu refused", run->apps, run->apps == 1 ? "" : "s",
-		run->refused);
-	if (run->skipped)
-		fprintf(run->err, ", %zu object%s of other kinds skipped", run->skipped,
-			run->skipped == 1 ? "" : "s");
-	fputc('\n', run->err);
+	if (!run->o.quiet)
+		print_count(run);
 }
 
 /* Every file is read before the first verdict, so that an unreadable one does not hide in the middle. */
@@ -165,7 +214,7 @@ static int read_all(struct run *run, FILE *in)
 {
 	struct err e = ERR_INIT;
 	int bad = 0;
-	size_t apps = 0;
+	size_t judged = 0;
 
 	if (settings_start(&run->o.settings, &run->settings, &e)) {
 		fprintf(run->err, "kubectl-celld validate: %s\n", e.message);
@@ -183,19 +232,19 @@ static int read_all(struct run *run, FILE *in)
 		bad = -1;
 	}
 	for (size_t i = 0; i < run->objects.n; i++)
-		apps += is_ours(run->objects.v[i].value);
-	run->several = apps > 1;
+		judged += kind_of(run->objects.v[i].value) != OTHER;
+	run->several = judged > 1;
 	return bad;
 }
 
 static void print_help(const struct flag *flags, size_t n, FILE *to)
 {
 	fputs("Usage: kubectl celld validate -f FILE... [--old FILE]\n\n"
-	      "Judges WorkerApps by the rules of the admission webhook, without a cluster. Each "
-	      "fault is\n"
-	      "a line \"spec.field: what is wrong; what to write instead\". Exit status: 0 all "
-	      "fine,\n"
-	      "1 refused, 2 usage or a file that cannot be read.\n\n",
+	      "Judges WorkerApps and CelldObjectStores by the rules of the admission webhook, "
+	      "without a\n"
+	      "cluster. Each fault is a line \"spec.field: what is wrong; what to write "
+	      "instead\". Exit\n"
+	      "status: 0 all fine, 1 refused, 2 usage or a file that cannot be read.\n\n",
 	      to);
 	flags_help(flags, n, to);
 }

@@ -346,9 +346,6 @@ static void judge_store(const struct review *r, const struct review_facts *facts
 	if (!is_kind(store, "CelldObjectStore"))
 		fault_add(&j->faults, "not-a-store", "kind", "", "is %s, not CelldObjectStore",
 			  fault_value(&shown, json_get_str(store, "kind")));
-	else if (json_kind(json_get(store, "spec")) != JSON_OBJECT)
-		fault_add(&j->faults, "spec-type", "spec", "", "is %s; write an object",
-			  json_kind_text(json_kind(json_get(store, "spec"))));
 	else
 		judge_store_spec(r, facts, store, old, j);
 }
