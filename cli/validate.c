@@ -1,26 +1,36 @@
 #include "cli/validate.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/input.h"
 #include "cli/report.h"
+#include "cli/stored.h"
 #include "common/build_version.h"
 #include "common/flags.h"
 #include "common/settings.h"
 #include "common/store_rules.h"
+#include "common/workerapp_defaults.h"
 #include "common/workerapp_rules.h"
 
 struct options {
 	struct strlist files;
-	const char *old, *output;
+	const char *old, *output, *kubeconfig, *context, *namespace;
 	struct settings_options settings;
-	bool quiet, help;
+	bool server, quiet, help;
+};
+
+/* What the cluster holds of an object; all of it owned. */
+struct live {
+	struct json *object;  /* NULL: nothing */
+	struct strlist users; /* of a store */
 };
 
 /* What is judged; everything else is skipped. */
 enum kind { APP, STORE, KINDS, OTHER = KINDS };
 
 static const char *const kind_names[KINDS] = { "WorkerApp", "CelldObjectStore" };
+static const char *const plurals[KINDS] = { "workerapps", "celldobjectstores" };
 
 struct run {
 	struct options o;
@@ -28,6 +38,7 @@ struct run {
 	const struct settings_view *view;
 	struct report report;
 	struct input objects, olds;
+	struct live *live; /* by object; NULL without --server */
 	size_t count[KINDS], refused, skipped;
 	bool several;
 	FILE *out, *err;
@@ -127,6 +138,31 @@ static void tell(struct run *run, const struct input_object *o, const struct fau
 	}
 }
 
+/*
+ * The object as the webhook fills it in; the caller's. The list of what was filled before is the stored object's: whoever
+ * applies a manifest without that annotation does not take it away.
+ */
+static struct json *filled(const struct run *run, const struct json *object,
+			   const struct json *before)
+{
+	cleanup_json struct json *whole = json_dup(object);
+	const char *list =
+		json_str(json_path(before, "metadata", "annotations", ANNOTATION_DEFAULTED, NULL));
+	struct json *meta = json_get_mutable(whole, "metadata");
+	struct patch p = { NULL, NULL };
+	struct json *ret;
+
+	if (list && json_kind(meta) == JSON_OBJECT &&
+	    !json_path(meta, "annotations", ANNOTATION_DEFAULTED, NULL))
+		json_set_str(json_object_at(meta, "annotations"), ANNOTATION_DEFAULTED, list);
+	patch_init(&p, whole);
+	workerapp_defaults_patch(run->view->defaults, text_of(object, "namespace"), whole, before,
+				 &p);
+	ret = json_dup(p.doc);
+	patch_done(&p);
+	return ret;
+}
+
 static void judge_app_object(const struct run *run, const struct json *object,
 			     const struct json *before, struct faults *faults,
 			     struct strlist *warnings)
@@ -134,7 +170,7 @@ static void judge_app_object(const struct run *run, const struct json *object,
 	struct workerapp *app = NULL, *old = NULL;
 	struct err e = ERR_INIT;
 
-	if (workerapp_parse(json_dup(object), NULL, &app, &e))
+	if (workerapp_parse(filled(run, object, before), NULL, &app, &e))
 		fault_add(faults, "unreadable", e.field, "", "%s", e.message);
 	else if (before && workerapp_parse(json_dup(before), NULL, &old, &e))
 		fault_add(faults, "unreadable", "the old object", "", "%s %s", e.field, e.message);
@@ -144,14 +180,13 @@ static void judge_app_object(const struct run *run, const struct json *object,
 	workerapp_free(old);
 }
 
-/* Which apps use a store is not known here, so a change of its endpoint is not judged. */
+/* Without a cluster nobody knows which apps use a store, so a change of its endpoint is not judged. */
 static void judge_store(const struct run *run, const struct json *object, const struct json *before,
-			struct faults *faults)
+			const struct strlist *users, struct faults *faults)
 {
 	struct faults unknown = FAULTS_INIT, old_unknown = FAULTS_INIT;
-	struct strlist users = STRLIST_INIT;
 
-	store_rules(object, before, run->view->policy, &users, faults);
+	store_rules(object, before, run->view->policy, users, faults);
 	store_unknown_fields(object, &unknown);
 	store_unknown_fields(before, &old_unknown);
 	faults_ratchet(&unknown, &old_unknown);
@@ -160,9 +195,12 @@ static void judge_store(const struct run *run, const struct json *object, const 
 	faults_done(&old_unknown);
 }
 
-static void judge_object(struct run *run, const struct input_object *o)
+static void judge_object(struct run *run, size_t i)
 {
-	const struct json *before = find_old(run, o->value);
+	static const struct strlist nobody = STRLIST_INIT;
+	const struct input_object *o = &run->objects.v[i];
+	const struct live *live = run->live ? &run->live[i] : NULL;
+	const struct json *before = live ? live->object : find_old(run, o->value);
 	enum kind kind = kind_of(o->value);
 	struct faults faults = FAULTS_INIT;
 	struct strlist warnings = STRLIST_INIT;
@@ -171,7 +209,7 @@ static void judge_object(struct run *run, const struct input_object *o)
 	if (kind == APP)
 		judge_app_object(run, o->value, before, &faults, &warnings);
 	else
-		judge_store(run, o->value, before, &faults);
+		judge_store(run, o->value, before, live ? &live->users : &nobody, &faults);
 	tell(run, o, &faults, &warnings);
 	run->refused += faults.n > 0;
 	faults_done(&faults);
@@ -197,7 +235,7 @@ static void judge_all(struct run *run)
 {
 	for (size_t i = 0; i < run->objects.n; i++) {
 		if (kind_of(run->objects.v[i].value) != OTHER)
-			judge_object(run, &run->objects.v[i]);
+			judge_object(run, i);
 		else
 			run->skipped++;
 	}
@@ -207,6 +245,26 @@ static void judge_all(struct run *run)
 		report_sarif(&run->report, build_version, run->out);
 	if (!run->o.quiet)
 		print_count(run);
+}
+
+/* Everything is asked before the first verdict. */
+static int ask_server(struct run *run, struct err *e)
+{
+	cleanup(stored_close_cleanup) struct stored *cluster = NULL;
+	int r = stored_open(run->o.kubeconfig, run->o.context, run->o.namespace, &cluster, e);
+
+	run->live = xcalloc(run->objects.n + 1, sizeof(*run->live));
+	for (size_t i = 0; !r && i < run->objects.n; i++) {
+		const struct json *object = run->objects.v[i].value;
+		enum kind kind = kind_of(object);
+
+		if (kind == OTHER)
+			continue;
+		r = stored_get(cluster, plurals[kind], object, &run->live[i].object, e);
+		if (!r && kind == STORE && run->live[i].object)
+			r = stored_users(cluster, object, &run->live[i].users, e);
+	}
+	return r;
 }
 
 /* Every file is read before the first verdict, so that an unreadable one does not hide in the middle. */
@@ -234,12 +292,16 @@ static int read_all(struct run *run, FILE *in)
 	for (size_t i = 0; i < run->objects.n; i++)
 		judged += kind_of(run->objects.v[i].value) != OTHER;
 	run->several = judged > 1;
+	if (!bad && run->o.server && ask_server(run, &e)) {
+		fprintf(run->err, "kubectl-celld validate: --server: %s\n", e.message);
+		bad = -1;
+	}
 	return bad;
 }
 
 static void print_help(const struct flag *flags, size_t n, FILE *to)
 {
-	fputs("Usage: kubectl celld validate -f FILE... [--old FILE]\n\n"
+	fputs("Usage: kubectl celld validate -f FILE... [--old FILE | --server]\n\n"
 	      "Judges WorkerApps and CelldObjectStores by the rules of the admission webhook, "
 	      "without a\n"
 	      "cluster. Each fault is a line \"spec.field: what is wrong; what to write "
@@ -266,6 +328,30 @@ static int validate(struct run *run, int argc, char **argv, FILE *in)
 		  .help = "the objects as they are stored, as `kubectl get -o yaml` shows them; "
 			  "those "
 			  "of the same name are judged as updates" },
+		{ .name = "server",
+		  .kind = FLAG_BOOL,
+		  .to = &run->o.server,
+		  .help = "read the stored objects from the cluster instead, as updates of which "
+			  "those of the files are judged; nothing is written" },
+		{ .name = "kubeconfig",
+		  .kind = FLAG_STRING,
+		  .to = &run->o.kubeconfig,
+		  .placeholder = "FILE",
+		  .help = "with --server: how to reach the cluster; as for kubectl when not "
+			  "given" },
+		{ .name = "context",
+		  .kind = FLAG_STRING,
+		  .to = &run->o.context,
+		  .placeholder = "NAME",
+		  .help = "with --server: a context of it other than the current one" },
+		{ .name = "namespace",
+		  .letter = 'n',
+		  .kind = FLAG_STRING,
+		  .to = &run->o.namespace,
+		  .placeholder = "NAME",
+		  .help = "with --server: namespace of documents that name none; the context's "
+			  "when "
+			  "not given" },
 		{ .name = "output",
 		  .letter = 'o',
 		  .kind = FLAG_CHOICE,
@@ -286,7 +372,7 @@ static int validate(struct run *run, int argc, char **argv, FILE *in)
 		  .help = "show this text" },
 	};
 	struct flag flags[array_len(own) + SETTINGS_FLAGS_MAX];
-	size_t n = settings_flags(&run->o.settings, false, flags);
+	size_t n = settings_flags(&run->o.settings, true, flags);
 	struct err e = ERR_INIT;
 	int rest = 0;
 
@@ -309,6 +395,12 @@ static int validate(struct run *run, int argc, char **argv, FILE *in)
 		      run->err);
 		return EXIT_USAGE;
 	}
+	if (run->o.server && !str_empty(run->o.old)) {
+		fputs("kubectl-celld validate: --old and --server both say what is stored; write "
+		      "one of them\n",
+		      run->err);
+		return EXIT_USAGE;
+	}
 	if (read_all(run, in))
 		return EXIT_USAGE;
 	judge_all(run);
@@ -327,6 +419,11 @@ int validate_run(int argc, char **argv, FILE *in, FILE *out, FILE *err)
 		settings_release(run->settings, run->view);
 	settings_stop(run->settings);
 	settings_options_done(&run->o.settings);
+	for (size_t i = 0; run->live && i < run->objects.n; i++) {
+		json_free(run->live[i].object);
+		strlist_done(&run->live[i].users);
+	}
+	free(run->live);
 	report_done(&run->report);
 	strlist_done(&run->o.files);
 	input_done(&run->objects);

@@ -6,7 +6,7 @@
 #include "common/syntax.h"
 #include "common/workerapp_judge.h"
 
-enum { ENV_MAX = 32, ENV_NAME = 128, ENV_VALUE = 32768 };
+enum { ENV_MAX = 32, ENV_NAME = 128, ENV_VALUE = 4096 };
 
 /* The oldest version that may meet the variable: the target, and what runs besides. */
 static struct version oldest(const struct judge *j)
@@ -57,7 +57,7 @@ static void env_source(const struct judge *j, const struct wa_env *env, const ch
 	}
 	if (value && syntax_length(env->value) > ENV_VALUE)
 		fault_add(j->faults, "env-value", path, env->name,
-			  "is longer than 32768 characters; write a shorter value");
+			  "is longer than 4096 characters; write a shorter value");
 	if (secret && (!env->secret_name || !env->secret_key))
 		fault_add(j->faults, "env-secret", path, env->name,
 			  "name or key is missing; write both");

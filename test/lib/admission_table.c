@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <ctype.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +16,9 @@
 enum { FILE_MAX = 1 << 20 };
 
 static const char *const members[] = {
-	"name",	    "kind",   "operation", "subResource", "old",      "object",
-	"metadata", "spec",   "status",	   "others",	  "policy",   "table",
-	"verdict",  "faults", "warnings",  "accepts",	  "defaults", NULL,
+	"name",	    "kind",    "operation", "subResource", "old",   "object",  "metadata",
+	"spec",	    "status",  "others",    "policy",	   "table", "verdict", "faults",
+	"warnings", "accepts", "defaults",  "schema",	   NULL,
 };
 
 static void read_doc(const char *path, struct yaml_doc *ret)
@@ -36,7 +37,7 @@ static struct json *base_of(const char *folder, const char *kind)
 	struct json *copy;
 
 	for (char *p = strrchr(path, '/'); *p; p++)
-		*p = *p >= 'A' && *p <= 'Z' ? (char)(*p - 'A' + 'a') : *p;
+		*p = (char)tolower((unsigned char)*p);
 	read_doc(path, &doc);
 	copy = json_dup(doc.value);
 	yaml_doc_done(&doc);

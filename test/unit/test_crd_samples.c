@@ -56,6 +56,10 @@ static int judge(const char *path, char **ret_said)
 
 	if (file_read(path, 1 << 20, &text, &e) || yaml_parse(text, strlen(text), &docs, &e))
 		fail_msg("%s: %s", path, e.message);
+	if (!docs.v || !docs.n) {
+		fail_msg("%s: no document", path);
+		return -1;
+	}
 	argv[2] = now = write_doc("now.json", docs.v[docs.n - 1].value);
 	if (docs.n == 2) {
 		before = write_doc("before.json", docs.v[0].value);

@@ -201,6 +201,28 @@ static void test_several(void **state)
 	check("# nothing\n", from_stdin, 0, "", "0 WorkerApps, 0 refused\n");
 }
 
+#define STORE(spec)                                                                                \
+	"apiVersion: celld-operator.io/v1alpha1\nkind: CelldObjectStore\nmetadata: {name: s}\n"    \
+	"spec: " spec "\n"
+
+static void test_stores(void **state)
+{
+	(void)state;
+	check(STORE("{endpoint: 'https://minio.example.com', credentialsSecretRef: {name: k}}"),
+	      from_stdin, 0, "", "1 CelldObjectStore, 0 refused\n");
+	check(STORE("{endpoint: 'http://minio.example.com', bucket: x, Region: y,\n"
+		    "  credentialsFrom: {secret: k}}"),
+	      from_stdin, 1,
+	      "spec.endpoint: \"http://minio.example.com\" is not encrypted; write an https:// "
+	      "URL, or allowHTTP: true if the network is trusted\n"
+	      "spec.bucket: there is no such field; leave it out\n"
+	      "spec.Region: there is no such field; did you mean region?\n"
+	      "spec.credentialsFrom.secret: there is no such field; did you mean secretRef?\n",
+	      "1 CelldObjectStore, 1 refused\n");
+	check(STORE("{}") "---\n" HEAD("a") SPEC("v0.6.2", ""), from_stdin, 0, "",
+	      "1 WorkerApp, 1 CelldObjectStore, 0 refused\n");
+}
+
 /* For machines: file, line and column of each, also of one in a list. */
 static void test_output(void **state)
 {
@@ -400,7 +422,8 @@ static void test_help(void **state)
 	(void)state;
 	assert_int_equal(o.status, 0);
 	assert_string_equal(o.err, "");
-	assert_true(str_starts(o.out, "Usage: kubectl celld validate -f FILE... [--old FILE]\n"));
+	assert_true(str_starts(
+		o.out, "Usage: kubectl celld validate -f FILE... [--old FILE | --server]\n"));
 	assert_non_null(strstr(o.out, "--compat-table"));
 	outcome_done(&o);
 }
@@ -410,10 +433,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_quick_start), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_several),	    cmocka_unit_test(test_output),
-		cmocka_unit_test(test_policy),	    cmocka_unit_test(test_files),
-		cmocka_unit_test(test_old),	    cmocka_unit_test(test_usage),
-		cmocka_unit_test(test_unreadable),  cmocka_unit_test(test_table),
-		cmocka_unit_test(test_own_table),   cmocka_unit_test(test_help),
+		cmocka_unit_test(test_stores),	    cmocka_unit_test(test_policy),
+		cmocka_unit_test(test_files),	    cmocka_unit_test(test_old),
+		cmocka_unit_test(test_usage),	    cmocka_unit_test(test_unreadable),
+		cmocka_unit_test(test_table),	    cmocka_unit_test(test_own_table),
+		cmocka_unit_test(test_help),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);
