@@ -22,6 +22,7 @@ render() { "$helm" template celld-operator "$chart" --namespace celld-operator-s
 
 check "lint" "$helm" lint --strict "$chart"
 check "README.md and values.schema.json are of values.yaml" "$root/charts/generate" --check
+check "admission-policies.yaml is of crd/" "$root/charts/policies" --check
 
 for values in "$here"/cases/*.yaml; do
 	name=$(basename "$values" .yaml) golden=${values%.yaml}.golden

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""admission_table.py CERTIFICATES: the cases of test/admission/ against the API server of KUBECONFIG and a celld-webhook of our own.
+"""admission_table.py CERTIFICATES RANDOM: the cases of test/admission/ against the API server of KUBECONFIG and a celld-webhook of our own.
 
 Run where the API server can reach 127.0.0.1, with no controller and no webhook configuration of the operator. CERTIFICATES holds
 ca.crt, tls.crt and tls.key for localhost. Twice: with definitions that take any spec, so that the webhook answers each case, in the
 words of the table; then with the real ones, where the schema may refuse first, in its own words. Every request is a dry run.
+RANDOM holds WorkerApps as lines `allowed|refused JSON`, the offline verdict: the schema refuses none of the allowed ones, and
+schema and webhook together say the same of each.
 Prints a line per case that is not as it says, and `N agree, N differ, N cannot be sent` for each round.
 """
 
@@ -193,7 +195,7 @@ class Case:
     def refused_by_server(self):
         """Before any schema: an object without a name; a number of pods that is no number of pods."""
         rules = {f.split(" ", 1)[0] for f in self.row["faults"]}
-        spec = self.object.get("spec") or {}
+        spec = self.object.get("spec", {})
         replicas = spec.get("replicas", 1) if isinstance(spec, dict) else None
         return bool({"name-required", "replicas-type"} & rules) or not isinstance(replicas, int) or not 0 <= replicas < 1 << 31
 
@@ -342,6 +344,25 @@ def is_asked():
     return status == 422 and "denied the request" in answer["message"] and "spec.vars" in answer["message"]
 
 
+def run_random():
+    """The schema alone, whom only our preparations meet, and both."""
+    wrong = refused = 0
+    lines = open(sys.argv[2]).read().splitlines()
+    path = GROUP + "/namespaces/acme/workerapps?dryRun=All"
+    with Webhook():
+        until("the webhook is asked", is_asked)
+        for line in lines:
+            offline, text = line.split(" ", 1)
+            schema, both = (server.ask("POST", path, json.loads(text), setup=setup) for setup in (True, False))
+            refused += schema[0] >= 300
+            if (schema[0] >= 300 and offline == "allowed") or (both[0] < 300) != (offline == "allowed"):
+                wrong += 1
+                print("differs: offline %s, schema %d, both %d: %s: %s" % (
+                    offline, schema[0], both[0], both[1].get("message", "")[:300], text))
+    print("random: %d agree, %d differ, %d refused by the schema alone" % (len(lines) - wrong, wrong, refused))
+    return wrong
+
+
 def run_with_others(cases):
     wrong = []
     with Webhook(kubeconfig=True):
@@ -396,7 +417,7 @@ def main():
             c.store()
     differ += run("any schema", cases, strict=False)
     define(strict=True)
-    differ += run("the real schema", cases, strict=True)
+    differ += run("the real schema", cases, strict=True) + run_random()
     for kind in ("mutating", "validating"):
         server.must("DELETE", "/apis/admissionregistration.k8s.io/v1/%swebhookconfigurations/admission-table" % kind)
     for c in cases:
