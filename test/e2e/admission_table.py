@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""admission_table.py CERTIFICATES RANDOM: the cases of test/admission/ against the API server of KUBECONFIG and a celld-webhook of our own.
+"""admission_table.py CERTIFICATES RANDOM POLICIES: the cases of test/admission/ against the API server of KUBECONFIG and a celld-webhook of our own.
 
 Run where the API server can reach 127.0.0.1, with no controller and no webhook configuration of the operator. CERTIFICATES holds
 ca.crt, tls.crt and tls.key for localhost. Twice: with definitions that take any spec, so that the webhook answers each case, in the
 words of the table; then with the real ones, where the schema may refuse first, in its own words. Every request is a dry run.
 RANDOM holds WorkerApps as lines `allowed|refused JSON`, the offline verdict: the schema refuses none of the allowed ones, and
-schema and webhook together say the same of each.
+schema and webhook together say the same of each. POLICIES are the chart's ValidatingAdmissionPolicies: with definitions that have no rules of
+their own and without a webhook they refuse what the real definitions refuse, and nothing that the table allows.
 Prints a line per case that is not as it says, and `N agree, N differ, N cannot be sent` for each round.
 """
 
@@ -155,17 +156,17 @@ class Case:
         if o:
             remove(o)
 
-    def send(self):
+    def send(self, setup=False):
         operation, body = self.row.get("operation", "UPDATE" if self.old else "CREATE"), copy.deepcopy(self.object)
         if operation == "DELETE":
-            return server.ask("DELETE", self.path() + "?dryRun=All")
+            return server.ask("DELETE", self.path() + "?dryRun=All", setup=setup)
         if operation == "CREATE":
-            return server.ask("POST", self.path(False) + "?dryRun=All", body)
+            return server.ask("POST", self.path(False) + "?dryRun=All", body, setup=setup)
         if self.kind == "Scale":
-            return server.ask("PUT", self.path() + "/scale?dryRun=All", body)
+            return server.ask("PUT", self.path() + "/scale?dryRun=All", body, setup=setup)
         body["metadata"]["resourceVersion"] = self.version
         sub = "/" + self.row["subResource"] if "subResource" in self.row else ""
-        return server.ask("PUT", self.path() + sub + "?dryRun=All", body)
+        return server.ask("PUT", self.path() + sub + "?dryRun=All", body, setup=setup)
 
     def judge(self, strict):
         """Why the answer is not what the case says, or None."""
@@ -228,27 +229,41 @@ def remove(o):
 
 # --- definitions, webhook --------------------------------------------------------------------------
 
-def define(strict):
+WRONG = {"spec": {"bucket": 7, "region": 7}}  # what no schema takes
+RULED = {"WorkerApp": {"spec": {"hostnames": ["a_b"]}}, "CelldObjectStore": {"spec": {"endpoint": "minio"}}}  # what a rule refuses
+
+
+def is_taken(kind, change):
+    o = yaml.safe_load(open("%s/base/%s.yaml" % (TABLE, kind.lower())))
+    o["metadata"]["name"] = "probe"
+    lay_over(o, change)
+    return server.ask("POST", "%s/namespaces/acme/%s?dryRun=All" % (GROUP, PLURALS[kind]), o, setup=True)[0] < 300
+
+
+def without_rules(schema):
+    """The schema without its rules in CEL."""
+    if isinstance(schema, list):
+        return [without_rules(s) for s in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {k: without_rules(v) for k, v in schema.items() if k != "x-kubernetes-validations"}
+
+
+def define(strict, rules=True):
     for file in PLURALS.values():
         crd = yaml.safe_load(open("%s/crd/%s.yaml" % (ROOT, file)))
         version = crd["spec"]["versions"][0]
         if not strict:
             any_ = {"x-kubernetes-preserve-unknown-fields": True}
             version["schema"]["openAPIV3Schema"] = {"type": "object", "properties": {"spec": any_, "status": any_}}
-            if file == "workerapps":  # `scale` needs a number where it writes
-                version["schema"]["openAPIV3Schema"]["properties"]["status"] = dict(any_, type="object")
-                version["schema"]["openAPIV3Schema"]["properties"]["spec"] = any_
+        if not rules:
+            version["schema"] = without_rules(version["schema"])
         path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/%s.celld-operator.io" % file
         crd["metadata"]["resourceVersion"] = server.must("GET", path)["metadata"]["resourceVersion"]
         server.must("PUT", path, crd)
 
-    def in_force():
-        for kind, plural in PLURALS.items():
-            o = {"apiVersion": "celld-operator.io/v1alpha1", "kind": kind, "metadata": {"name": "probe"}, "spec": {"bucket": 7, "region": 7}}
-            if (server.ask("POST", "%s/namespaces/acme/%s?dryRun=All" % (GROUP, plural), o, setup=True)[0] < 300) == strict:
-                return False
-        return True
-    until("the definitions are in force", in_force)
+    until("the definitions are in force", lambda: all(
+        is_taken(k, WRONG) != strict and is_taken(k, RULED[k]) != (strict and rules) for k in PLURALS))
 
 
 def configure():
@@ -363,6 +378,33 @@ def run_random():
     return wrong
 
 
+def kubectl(*argv):
+    subprocess.run(("kubectl",) + argv, check=True, stdout=subprocess.DEVNULL)
+
+
+def run_policies(cases):
+    cases = [c for c in cases if c.can_be_sent() and c.kind in PLURALS and "defaults" not in c.row]
+    schema = [c.send(setup=True)[0] >= 300 for c in cases]
+    define(strict=True, rules=False)
+    plain = [c.send(setup=True)[0] >= 300 for c in cases]
+    kubectl("apply", "-f", sys.argv[3])
+    until("the policies are in force", lambda: not any(is_taken(k, RULED[k]) for k in PLURALS))
+    wrong = ruled = more = 0
+    for c, refused, type_ in zip(cases, schema, plain):
+        status, answer, _ = c.send(setup=True)
+        allowed = c.row["verdict"] == "allowed" and "schema" not in c.row
+        if (status >= 300 and allowed) or (status < 300 and refused and not c.old):
+            wrong += 1
+            print("differs: %s: %s, the schema %s, the policies %d: %s" % (
+                c.id, c.row["verdict"], "refuses" if refused else "allows", status, answer.get("message", "")[:400]))
+        ruled += status >= 300 and not type_
+        more += status >= 300 and not refused
+    kubectl("delete", "-f", sys.argv[3])
+    define(strict=True)
+    print("policies: %d agree, %d differ, %d refused by a policy, %d of them by no definition" % (len(cases) - wrong, wrong, ruled, more))
+    return wrong + (not more)
+
+
 def run_with_others(cases):
     wrong = []
     with Webhook(kubeconfig=True):
@@ -417,7 +459,7 @@ def main():
             c.store()
     differ += run("any schema", cases, strict=False)
     define(strict=True)
-    differ += run("the real schema", cases, strict=True) + run_random()
+    differ += run("the real schema", cases, strict=True) + run_random() + run_policies(cases)
     for kind in ("mutating", "validating"):
         server.must("DELETE", "/apis/admissionregistration.k8s.io/v1/%swebhookconfigurations/admission-table" % kind)
     for c in cases:

@@ -14,11 +14,13 @@ openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=lo
 		-extfile <(printf 'subjectAltName=DNS:localhost\nextendedKeyUsage=serverAuth\n') 2> /dev/null
 (cd "$root" && NETS_OUT=$work/random "build/$PROFILE/test/unit/test_nets" > /dev/null 2>&1)
 check "500 random apps" [ "$(wc -l < "$work/random")" = 500 ]
-WEBHOOK=$root/build/$PROFILE/bin/celld-webhook python3 "$root/test/e2e/admission_table.py" "$work" "$work/random" > "$work/said" 2>&1
+"$("$root/test/neighbours/build" helm)" template celld-operator "$root/charts/celld-operator" -n $OPERATOR \
+	--set validatingAdmissionPolicy.enabled=true -s templates/validatingadmissionpolicy.yaml > "$work/policies.yaml"
+WEBHOOK=$root/build/$PROFILE/bin/celld-webhook python3 "$root/test/e2e/admission_table.py" "$work" "$work/random" "$work/policies.yaml" > "$work/said" 2>&1
 rc=$?
 cat "$work/said"
 check "the table's program ends well" [ $rc = 0 ]
-for round in "beside others" "any schema" "the real schema" random; do
+for round in "beside others" "any schema" "the real schema" random policies; do
 	line=$(grep "^$round: " "$work/said")
 	check "$round: all cases agree (${line#*: })" contains "$line" ", 0 differ"
 done
