@@ -44,8 +44,12 @@ static void durability(const struct judge *j)
 	const struct workerapp *app = j->app;
 	char since[VERSION_TEXT], text[VERSION_TEXT];
 
-	if (app->durability != DURABILITY_FLEET)
+	if (app->durability != DURABILITY_FLEET) {
+		if (app->storage.set)
+			judge_warn(j, "spec.storage: durability bucket keeps every write in the "
+				      "bucket; the volumes only hold copies");
 		return;
+	}
 	if (j->facts && !j->facts->durability) {
 		judge_since(j, offsetof(struct celld_facts, durability), since);
 		version_text(j->version, text);

@@ -84,33 +84,38 @@ static void test_where_cells_are(void **state)
 	"storage-recreate spec.storage: storage cannot be added or removed pod by pod; write "     \
 	"celld.updateStrategy: Recreate in the same change"
 
+#define COPIES                                                                                     \
+	"warning: spec.storage: durability bucket keeps every write in the bucket; the volumes "   \
+	"only hold copies"
+
 static void test_storage(void **state)
 {
 	static const struct rules_update rows[] = {
-		{ "", "spec: {storage: {sizeGi: 10}}", ADD_OR_REMOVE },
-		{ "", "spec: {storage: {sizeGi: 10}, " RECREATE "}", "" },
+		{ "", "spec: {storage: {sizeGi: 10}}", ADD_OR_REMOVE "\n" COPIES },
+		{ "", "spec: {storage: {sizeGi: 10}, " RECREATE "}", COPIES },
 		{ "spec: {storage: {sizeGi: 10}}", "", ADD_OR_REMOVE },
 		{ "spec: {storage: {sizeGi: 10}}", "spec: {" RECREATE "}", "" },
 		{ "spec: {storage: {sizeGi: 10}, durability: fleet}", "spec: {" RECREATE "}",
 		  "storage-unsealed spec.storage: the volumes may hold writes that are not yet in "
 		  "the "
 		  "bucket; write durability: bucket first, let it roll out, then remove storage" },
-		{ "spec: {storage: {sizeGi: 10}}", "spec: {storage: {sizeGi: 11}}", "" },
+		{ "spec: {storage: {sizeGi: 10}}", "spec: {storage: {sizeGi: 11}}", COPIES },
 		{ "spec: {storage: {sizeGi: 10}}", "spec: {storage: {sizeGi: 9}, " RECREATE "}",
-		  "storage-shrinks spec.storage.sizeGi: claims cannot shrink; write 10 or more" },
+		  "storage-shrinks spec.storage.sizeGi: claims cannot shrink; write 10 or "
+		  "more\n" COPIES },
 		{ "spec: {storage: {sizeGi: 10}}",
 		  "spec: {storage: {sizeGi: 10, storageClassName: fast}}",
 		  "storage-class-immutable spec.storage.storageClassName: the class of claims that "
-		  "exist cannot change; write the old one" },
+		  "exist cannot change; write the old one\n" COPIES },
 		{ "spec: {storage: {sizeGi: 10}, durability: fleet}",
 		  "spec: {storage: {sizeGi: 10}}",
 		  "durability-recreate spec.durability: pods may still hold writes for each other, "
 		  "so "
 		  "durability cannot leave fleet pod by pod; write celld.updateStrategy: Recreate "
 		  "in "
-		  "the same change" },
+		  "the same change\n" COPIES },
 		{ "spec: {storage: {sizeGi: 10}, durability: fleet}",
-		  "spec: {storage: {sizeGi: 10}, " RECREATE "}", "" },
+		  "spec: {storage: {sizeGi: 10}, " RECREATE "}", COPIES },
 		{ "spec: {storage: {sizeGi: 10}}",
 		  "spec: {storage: {sizeGi: 10}, durability: fleet}", "" },
 	};

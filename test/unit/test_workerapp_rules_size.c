@@ -46,25 +46,31 @@ static void test_replicas_and_resources(void **state)
 	rules_check(rows, array_len(rows));
 }
 
+#define COPIES                                                                                     \
+	"warning: spec.storage: durability bucket keeps every write in the bucket; the volumes "   \
+	"only hold copies"
+
 static void test_storage(void **state)
 {
 	static const struct rules_case rows[] = {
-		{ "spec: {storage: {sizeGi: 1, storageClassName: fast}}", "" },
+		{ "spec: {storage: {sizeGi: 1, storageClassName: fast}}", COPIES },
 		{ "spec: {storage: null}", "" },
 		{ "spec: {storage: {sizeGi: ~}}", "storage-size-required spec.storage.sizeGi: "
 						  "there is no size for the claims; write "
-						  "one in GiB, or leave storage out" },
+						  "one in GiB, or leave storage out\n" COPIES },
 		{ "spec: {storage: {}}", "storage-size-required spec.storage.sizeGi: there is no "
 					 "size for the claims; write "
-					 "one in GiB, or leave storage out" },
-		{ "spec: {storage: {sizeGi: 0}}", "number-range spec.storage.sizeGi: 0 is out of "
-						  "range; write a number from 1 to 65536" },
+					 "one in GiB, or leave storage out\n" COPIES },
+		{ "spec: {storage: {sizeGi: 0}}",
+		  "number-range spec.storage.sizeGi: 0 is out of "
+		  "range; write a number from 1 to 65536\n" COPIES },
 		{ "spec: {storage: {sizeGi: 10Gi}}",
 		  "wrong-type spec.storage.sizeGi: must be an integer, is a string; write a whole "
-		  "number, without quotes" },
+		  "number, without quotes\n" COPIES },
 		{ "spec: {storage: {sizeGi: 1, storageClassName: Fast}}",
 		  "object-name spec.storage.storageClassName: \"Fast\" cannot be the name of a "
-		  "StorageClass; write lower-case letters, digits, dashes and dots, at most 253" },
+		  "StorageClass; write lower-case letters, digits, dashes and dots, at most "
+		  "253\n" COPIES },
 	};
 
 	(void)state;
