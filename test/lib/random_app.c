@@ -24,11 +24,11 @@ static const struct {
 	const char *values[VALUES + 1];
 } edges[] = {
 	{ "metadata.name",
-	  { "\"" T16 T16 "aaaaaaaaaaaaaa\"", "\"" T16 T16 "aaaaaaaaaaaaaaa\"", "\"1a\"", "\"a.b\"",
-	    "\"a-\"", "\"x\"" } },
+	  { ("\"" T16 T16 "aaaaaaaaaaaaaa\""), ("\"" T16 T16 "aaaaaaaaaaaaaaa\""), "\"1a\"",
+	    "\"a.b\"", "\"a-\"", "\"x\"" } },
 	{ "spec.hostnames",
 	  { "[]", "[\"a.example.com\"]", "[\"*.a.io\"]", "[\"*\"]", "[\"A.io\"]", "[\"a.io.\"]",
-	    "[\"1.2.3.4\"]", "[\"a.io\",\"a.io\"]", "[\"" T63 ".io\"]", "[\"a" T63 ".io\"]",
+	    "[\"1.2.3.4\"]", "[\"a.io\",\"a.io\"]", ("[\"" T63 ".io\"]"), ("[\"a" T63 ".io\"]"),
 	    "[\"\"]", "[5]" } },
 	{ "spec.appVersion",
 	  { "\"auto\"", "\"a/b\"", "\"\"", "\"" T63 T63 "aa\"", "\"" T63 T63 "aaa\"", "null",
@@ -62,12 +62,12 @@ static const struct {
 	  { "\"acme\"", "\"ab\"", "\"Acme\"", "\"abcdefghijklmnopqrstuvwx\"",
 	    "\"abcdefghijklmnopqrstuvwxy\"", "\"\"" } },
 	{ "spec.bucket.credentialsFrom",
-	  { "null", "{}", "{\"iamRole\":\"auto\"}", "{\"iamRole\":\"" ARN "\"}",
+	  { "null", "{}", "{\"iamRole\":\"auto\"}", ("{\"iamRole\":\"" ARN "\"}"),
 	    "{\"gcpServiceAccount\":\"a@b.io\"}",
 	    "{\"azureClientID\":\"11111111-2222-3333-4444-555555555555\"}", "{\"secretRef\":\"\"}",
 	    "{\"secretRef\":\"a_b\"}", "{\"iamRole\":\"auto\",\"secretRef\":\"k\"}" } },
 	{ "spec.bucket.credentialsFrom.iamRole",
-	  { "\"auto\"", "\"" ARN "\"", "\"arn:aws:iam::1:role/x\"",
+	  { "\"auto\"", ("\"" ARN "\""), "\"arn:aws:iam::1:role/x\"",
 	    "\"arn:aws:iam::123456789012:role/\"", "\"\"" } },
 	{ "spec.storeRef", { "{\"name\":\"s\"}", "{\"name\":\"S\"}", "{\"name\":\"\"}", "{}" } },
 	{ "spec.resources",
@@ -228,7 +228,7 @@ struct json *random_app(uint64_t seed, uint64_t n)
 	struct json *app = parse(sound);
 
 	while (changes--) {
-		size_t at = below(&state, array_len(edges)), values = 0;
+		size_t at = below(&state, array_len(edges)), values = 1;
 
 		while (edges[at].values[values])
 			values++;
