@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """mutate.py: takes each rule of admission out in turn, and weakens the edges of some, and expects a case of test/admission to fail.
 
-Needs the tests' objects (make check builds them). JOBS mutants at a time; prints who survived, `N passed, N failed` last.
+mutate.py [TEXT]: only those whose line holds TEXT. Needs the tests' objects (make check builds them). JOBS mutants at a time; prints who
+noticed each, `N passed, N failed` last.
 """
 
 import concurrent.futures
@@ -104,8 +105,8 @@ to fleet is as from fleet@change@if (old->durability == DURABILITY_FLEET && j->a
 the same image is an upgrade@change@same_image && is_same(app->celld_version, old->celld_version)@false
 Recreate is not asked for@change@(v.way == COMPAT_RECREATE && is_recreate(j))@false
 Recreate lets everything pass@change@v.way == COMPAT_RECREATE && is_recreate(j)@is_recreate(j)
-durability before the change@change@.bucket_both = app->durability == DURABILITY_BUCKET &&\n\t\t\t       @.bucket_both = 
-durability after the change@change@ &&\n\t\t\t       old->durability == DURABILITY_BUCKET@
+durability after the change@change@.bucket_both = app->durability == DURABILITY_BUCKET &&\n\t\t\t       @.bucket_both = 
+durability before the change@change@ &&\n\t\t\t       old->durability == DURABILITY_BUCKET@
 a stop does not count@change@.stopped = j->running->stopped@.stopped = false
 acknowledgements do not count@change@.acknowledged = app->acknowledged@.acknowledged = NULL
 versions that cannot be read@change@if (!r->unreadable)@if (true)
@@ -212,8 +213,9 @@ def main():
             r = run(work + "/test")
             if r.returncode:
                 sys.exit("mutate.py: %s fails without a mutation\n%s" % (test, r.stdout))
+        chosen = [m for m in mutants() if len(sys.argv) < 2 or sys.argv[1] in m[0]]
         with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("JOBS", "2"))) as pool:
-            said = list(pool.map(lambda m: notice(work, m[0], *m[1]), enumerate(mutants())))
+            said = list(pool.map(lambda m: notice(work, m[0], *m[1]), enumerate(chosen)))
     print("\n".join(said))
     passed = sum(s.startswith("ok ") for s in said)
     print("%d passed, %d failed" % (passed, len(said) - passed))

@@ -155,9 +155,10 @@ static void test_refused(void **state)
 	static const char *const quiet[] = { "-q", "-f", "-", NULL };
 
 	(void)state;
-	check(HEAD("a") SPEC("v0.6.2", "  replicas: 0\n  hostname: x\n"), from_stdin, 1,
+	check(HEAD("a") SPEC("v0.6.2", "  replicas: 0\n  hostname: x\n  frob: y\n"), from_stdin, 1,
 	      "spec.replicas: 0 is out of range; write a number from 1 to 1000\n"
-	      "spec.hostname: there is no such field; did you mean hostnames?\n",
+	      "spec.hostname: there is no such field; did you mean hostnames?\n"
+	      "spec.frob: there is no such field; leave it out\n",
 	      "1 WorkerApp, 1 refused\n");
 	check(HEAD("a") SPEC("v0.6.2", "  replicas: 0\n"), quiet, 1,
 	      "spec.replicas: 0 is out of range; write a number from 1 to 1000\n", "");
