@@ -398,12 +398,7 @@ size_t bucket_conditions(const struct turn *t, struct status_condition *to)
 
 void bucket_tell(struct turn *t)
 {
-	const struct event_about about = { .api_version = WORKERAPP_API,
-					   .kind = "WorkerApp",
-					   .namespace = t->app->namespace,
-					   .name = t->app->name,
-					   .uid = t->app->uid,
-					   .resource_version = t->app->resource_version };
+	const struct event_about about = turn_about(t);
 	const struct status_condition *c = &t->bucket.tracking;
 	enum stores_reach reach = STORES_NOT_ASKED;
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/kube/client.h"
 #include "common/log.h"
 #include "controller/compare.h"
@@ -82,6 +83,67 @@ static int look_up(struct turn *t, enum cache_kind kind, const char *name, struc
 	return r;
 }
 
+/* --- somebody undoes it ---------------------------------------------------------------------------- */
+
+static void digest_of(const struct json *want, char hex[DIGEST_HEX])
+{
+	cleanup(freep) char *text = json_text_sorted(want);
+
+	digest_hex(text, strlen(text), hex);
+}
+
+/* Once for each pause: the cache does not keep who else has written. */
+static void find_rival(const struct turn *t, enum cache_kind kind, const char *name,
+		       struct damp_entry *d)
+{
+	cleanup_json struct json *live = NULL;
+	struct err e = ERR_INIT;
+	int r = kube_get(t->o->client, &cache_kinds[kind], t->app->namespace, name, 0, &live, &e);
+
+	if (!r)
+		trouble_rival(live, DESIRED_MANAGER, d->rival, sizeof(d->rival));
+}
+
+bool children_held(struct turn *t, enum cache_kind kind, const char *name, const struct json *want)
+{
+	int64_t now = clock_mono_ms(), wait;
+	struct damp_entry *d;
+	char digest[DIGEST_HEX];
+
+	if (!t->memory)
+		return false;
+	d = damp_entry(&t->memory->damp, cache_kinds[kind].kind, name);
+	digest_of(want, digest);
+	wait = damp_wait(d, digest, now);
+	if (!wait) {
+		damp_written(d, digest, now);
+		return false;
+	}
+	if (!d->rival[0])
+		find_rival(t, kind, name, d);
+	trouble_fight(&t->trouble, d->name, d->rival);
+	queue_add_after(t->o->queue, t->key, wait);
+	return true;
+}
+
+/* It is as it should be, just now: a fight is over only when it stays so. */
+static void recall_fight(struct turn *t, enum cache_kind kind, const char *name)
+{
+	const struct damp_entry *d;
+	int64_t left;
+
+	if (!t->memory)
+		return;
+	d = damp_entry(&t->memory->damp, cache_kinds[kind].kind, name);
+	left = damp_fight(d, clock_mono_ms());
+	if (!left || !d->rival[0])
+		return;
+	trouble_fight(&t->trouble, d->name, d->rival);
+	queue_add_after(t->o->queue, t->key, left);
+}
+
+/* --- one object ------------------------------------------------------------------------------------ */
+
 int children_put(struct turn *t, enum cache_kind kind, struct json *object, struct json **ret_live,
 		 struct err *e)
 {
@@ -96,7 +158,9 @@ int children_put(struct turn *t, enum cache_kind kind, struct json *object, stru
 		return err_wrap(e, "reading %s %s", cache_kinds[kind].kind, name);
 	if (live && !children_is_ours(t, live))
 		return foreign(t, live, e);
-	if (!live || compare_differs(want, live, DESIRED_MANAGER)) {
+	if (live && !compare_differs(want, live, DESIRED_MANAGER)) {
+		recall_fight(t, kind, name);
+	} else if (!children_held(t, kind, name, want)) {
 		/* without force a creation cannot take over what somebody has made in the meantime */
 		how.force = live != NULL;
 		if (live)
@@ -142,6 +206,10 @@ static int one_child(struct turn *t, const struct child *c, struct err *e)
 		t->verdict.refusal.reason = "ForeignObject";
 		(void)snprintf(t->verdict.refusal.message, sizeof(t->verdict.refusal.message), "%s",
 			       why.message);
+		return 0;
+	}
+	if (r && trouble_is_refusal(&why)) {
+		trouble_refused(&t->trouble, &why);
 		return 0;
 	}
 	if (r)

@@ -149,12 +149,7 @@ int claims_check(struct turn *t, bool *ret_foreign, struct err *e)
 
 static void tell(const struct turn *t, bool warning, const char *reason, const char *note)
 {
-	struct event_about about = { .api_version = WORKERAPP_API,
-				     .kind = "WorkerApp",
-				     .namespace = t->app->namespace,
-				     .name = t->app->name,
-				     .uid = t->app->uid,
-				     .resource_version = t->app->resource_version };
+	const struct event_about about = turn_about(t);
 
 	log_info("claims", "app", t->key, "what", reason, "detail", note, NULL);
 	event_emit(t->o->events, &about, warning, reason, "Grow", note);

@@ -152,12 +152,40 @@ static void give_slot(struct turn *t)
 		slots_give(t->o->slots, t->key);
 }
 
+/* Whoever held the write back has asked for the next try. */
+static void begin_nothing(struct turn *t)
+{
+	struct rollout_decision *d = &t->decision;
+
+	if (d->write == ROLLOUT_WRITE_NONE)
+		return;
+	d->write = ROLLOUT_WRITE_NONE;
+	d->reason = ROLLOUT_CHILD;
+	d->ordinal = -1;
+	d->requeue = 0;
+}
+
+/*
+ * Nothing new is begun while an object of the fleet is missing or not as it should be; what has begun goes on, since a roll
+ * that waits half way, or a fleet that is stopped, would be the larger harm.
+ */
+static void wait_for_children(struct turn *t)
+{
+	struct rollout_decision *d = &t->decision;
+
+	if (t->trouble.why.code != ERR_NONE &&
+	    (d->write == ROLLOUT_WRITE_CREATE || d->write == ROLLOUT_WRITE_FREEZE ||
+	     d->write == ROLLOUT_WRITE_STOP))
+		begin_nothing(t);
+}
+
 /* What is due by the cache is decided again on what the API server has now; then it is written. */
 static int act(struct turn *t, bool *ret_wrote, struct err *e)
 {
 	int r;
 
 	*ret_wrote = false;
+	wait_for_children(t);
 	ask_for_slot(t);
 	if (t->decision.write == ROLLOUT_WRITE_NONE)
 		return 0;
@@ -166,12 +194,17 @@ static int act(struct turn *t, bool *ret_wrote, struct err *e)
 		return r;
 	turn_decide(t);
 	keep_size(t);
+	wait_for_children(t);
 	ask_for_slot(t);
 	if (t->decision.write == ROLLOUT_WRITE_NONE)
 		return 0;
 	r = check_claims(t, e);
 	if (r || t->decision.write == ROLLOUT_WRITE_NONE)
 		return r;
+	if (workload_held(t)) {
+		begin_nothing(t);
+		return 0;
+	}
 	r = workload_write(t, e);
 	*ret_wrote = !r;
 	return r;
@@ -241,6 +274,7 @@ static struct json *make_status(struct turn *t)
 		.more = more,
 		.url = t->around.url,
 		.refused_text = t->refused_text,
+		.trouble = &t->trouble,
 	};
 	char now[CLOCK_TEXT];
 
@@ -263,12 +297,7 @@ static struct json *make_status(struct turn *t)
 /* A status that says that a member needs hands is an Event too. */
 static void tell_stuck(struct turn *t, const struct json *status)
 {
-	struct event_about about = { .api_version = WORKERAPP_API,
-				     .kind = "WorkerApp",
-				     .namespace = t->app->namespace,
-				     .name = t->app->name,
-				     .uid = t->app->uid,
-				     .resource_version = t->app->resource_version };
+	const struct event_about about = turn_about(t);
 
 	for (const struct json *c = json_first(json_get(status, "conditions")); c;
 	     c = json_next(c)) {
@@ -314,16 +343,69 @@ static int write_status(struct turn *t, struct err *e)
 
 static void tell_refusal(struct turn *t)
 {
-	struct event_about about = { .api_version = WORKERAPP_API,
-				     .kind = "WorkerApp",
-				     .namespace = t->app->namespace,
-				     .name = t->app->name,
-				     .uid = t->app->uid,
-				     .resource_version = t->app->resource_version };
+	const struct event_about about = turn_about(t);
 
 	if (t->verdict.refusal.reason)
 		event_emit(t->o->events, &about, true, t->verdict.refusal.reason, "Refuse",
 			   t->verdict.refusal.message);
+}
+
+static int apply_children(struct turn *t, struct err *e)
+{
+	int r = 0;
+
+	if (turn_acts(t) && !t->obs->no_workload && !t->bucket.store_missing) {
+		r = children_apply(t, e);
+		if (r)
+			return r;
+		if (t->foreign) {
+			t->obs->refused = true;
+			rollout_decide(t->obs, &t->decision);
+		}
+	}
+	return t->leaving ? 0 : around_apply(t, e);
+}
+
+/* The workload. What the API server refuses is for the status, which is written all the same. */
+static int apply_workload(struct turn *t, bool *ret_busy, bool *ret_wrote, struct err *e)
+{
+	struct err why = ERR_INIT;
+	int r = claims_grow(t, ret_busy, &why);
+
+	if (!r && !*ret_busy)
+		r = act(t, ret_wrote, &why);
+	if (r && trouble_is_refusal(&why)) {
+		trouble_refused(&t->trouble, &why);
+		turn_read_cached(t); /* a read that failed has left nothing to tell of */
+		turn_decide(t);
+		begin_nothing(t);
+		return 0;
+	}
+	if (r)
+		*e = why;
+	return r;
+}
+
+/* A turn in which something was refused has failed: it is tried again, later and later. */
+static int end(const struct turn *t, struct err *e)
+{
+	if (t->trouble.why.code == ERR_NONE)
+		return 0;
+	*e = t->trouble.why;
+	return -(int)e->code;
+}
+
+static int tell(struct turn *t, struct err *e)
+{
+	int r;
+
+	detail_find(t, &t->refused_text);
+	r = write_status(t, e);
+	if (r)
+		return r;
+	tell_refusal(t);
+	trouble_tell(t);
+	return 0;
 }
 
 static int work(struct turn *t, struct err *e)
@@ -333,26 +415,14 @@ static int work(struct turn *t, struct err *e)
 
 	turn_read_cached(t);
 	turn_decide(t);
-	if (!t->verdict.refusal.reason && !t->obs->no_workload && !t->bucket.store_missing &&
-	    !t->leaving) {
-		r = children_apply(t, e);
-		if (r)
-			return r;
-		if (t->foreign) {
-			t->obs->refused = true;
-			rollout_decide(t->obs, &t->decision);
-		}
-	}
-	r = t->leaving ? 0 : around_apply(t, e);
+	r = apply_children(t, e);
 	if (!r)
-		r = claims_grow(t, &busy, e);
-	if (!r && !busy)
-		r = act(t, &wrote, e);
+		r = apply_workload(t, &busy, &wrote, e);
 	if (r || busy)
 		return r;
 	if (wrote) {
 		queue_add(t->o->queue, t->key); /* the status of what has become of it */
-		return 0;
+		return end(t, e);
 	}
 	give_slot(t);
 	bucket_tell(t);
@@ -360,13 +430,9 @@ static int work(struct turn *t, struct err *e)
 		t->decision.requeue = FOREIGN_MS;
 	if (t->decision.requeue > 0)
 		queue_add_after(t->o->queue, t->key, t->decision.requeue);
-	if (ask_for_sweep(t))
-		return 0;
-	detail_find(t, &t->refused_text);
-	r = write_status(t, e);
-	if (!r)
-		tell_refusal(t);
-	return r;
+	if (!ask_for_sweep(t))
+		r = tell(t, e);
+	return r ? r : end(t, e);
 }
 
 bool reconcile(struct reconciler *r, const char *key)

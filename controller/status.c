@@ -306,6 +306,19 @@ static const char *progress_reason(const struct status_input *in)
 	return status_phase(d->phase);
 }
 
+/* A spec that is not acted on comes before an object that cannot be written. */
+static void degraded_condition(const struct status_input *in, struct json *all)
+{
+	const struct refusal *r = in->refusal;
+
+	if (r->reason)
+		condition(in, all, "Degraded", "True", r->reason, r->message);
+	else if (in->trouble && in->trouble->reason)
+		condition(in, all, "Degraded", "True", in->trouble->reason, in->trouble->message);
+	else
+		condition(in, all, "Degraded", "False", status_phase(in->decision->phase), "");
+}
+
 static struct json *conditions(const struct status_input *in, const char *waiting)
 {
 	struct json *all = json_new_array();
@@ -323,8 +336,7 @@ static struct json *conditions(const struct status_input *in, const char *waitin
 	condition(in, all, "Available", count_ready(in) > 0 ? "True" : "False", name,
 		  count_ready(in) > 0 ? "" : "no pod is Ready");
 	condition(in, all, "Progressing", moving ? "True" : "False", progress_reason(in), waiting);
-	condition(in, all, "Degraded", refused ? "True" : "False",
-		  refused ? in->refusal->reason : name, refused ? in->refusal->message : "");
+	degraded_condition(in, all);
 	fleet_state_condition(in, all);
 	for (size_t i = 0; i < in->n_more; i++)
 		condition(in, all, in->more[i].type, in->more[i].status, in->more[i].reason,

@@ -9,6 +9,7 @@
 
 #include "common/workerapp.h"
 #include "controller/observe.h"
+#include "controller/trouble.h"
 
 /* Why a spec is not acted on. */
 struct refusal {
@@ -37,9 +38,10 @@ struct status_input {
 	bool tells_deployment;	  /* this celld says in /state which version it serves */
 	const struct status_condition *more; /* n_more */
 	size_t n_more;
-	const char *url;	  /* from outside of the cluster; NULL: it has none */
-	const char *refused_text; /* why the API server makes no pod; NULL or "": not known */
-	const char *now;	  /* RFC 3339 */
+	const struct trouble *trouble; /* NULL: none */
+	const char *url;	       /* from outside of the cluster; NULL: it has none */
+	const char *refused_text;      /* why the API server makes no pod; NULL or "": not known */
+	const char *now;	       /* RFC 3339 */
 };
 
 /* The whole status; the caller's. */

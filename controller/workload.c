@@ -223,12 +223,7 @@ static void tell(const struct turn *t)
 {
 	const struct rollout_decision *d = &t->decision;
 	const char *reason = event_reason(d->write);
-	struct event_about about = { .api_version = WORKERAPP_API,
-				     .kind = "WorkerApp",
-				     .namespace = t->app->namespace,
-				     .name = t->app->name,
-				     .uid = t->app->uid,
-				     .resource_version = t->app->resource_version };
+	const struct event_about about = turn_about(t);
 	char note[160];
 
 	if (d->write == ROLLOUT_WRITE_STEP)
@@ -256,6 +251,18 @@ static int replace_empty(const struct turn *t, struct err *e)
 					.grace_seconds = -1 };
 
 	return kube_delete(t->o->client, statefulset(), t->app->namespace, t->name, &how, e);
+}
+
+bool workload_held(struct turn *t)
+{
+	cleanup_json struct json *want = NULL;
+
+	if (t->decision.write != ROLLOUT_WRITE_CREATE && t->decision.write != ROLLOUT_WRITE_FREEZE)
+		return false;
+	want = wanted(t);
+	json_del(json_get_mutable(want, "spec"), "replicas");
+	json_del(json_get_mutable(want, "spec"), "updateStrategy");
+	return children_held(t, CACHE_STATEFULSET, t->name, want);
 }
 
 int workload_write(struct turn *t, struct err *e)

@@ -1,0 +1,35 @@
+/*
+ * trouble.h - what keeps an object of the app from being written, for its status: the fleet goes on without.
+ *
+ * A quota, a missing right, an admission webhook or somebody who undoes the write end neither the turn nor the other
+ * objects: the condition Degraded names the object, the words of whoever refused it, and a remedy. What the next try may
+ * well mend (a race, an API server that is away or busy) is not told.
+ */
+#ifndef CONTROLLER_TROUBLE_H
+#define CONTROLLER_TROUBLE_H
+
+#include "common/err.h"
+
+struct json;
+struct turn;
+
+struct trouble {
+	const char *reason; /* "ChildRefused" "FieldConflict"; NULL: there is none */
+	char message[900];
+	struct err why; /* of a refusal; the turn ends with it, after its status */
+};
+
+/* An answer that says no, and will say so again. */
+bool trouble_is_refusal(const struct err *e);
+/* What people can do about it. */
+const char *trouble_remedy(const struct err *e);
+/* Notes a refusal: the first one of a turn stays. */
+void trouble_refused(struct trouble *t, const struct err *e);
+/* Notes that somebody ("": not known who) undoes what is written to an object. */
+void trouble_fight(struct trouble *t, const char *object, const char *rival);
+/* Says it in an Event, about the app. */
+void trouble_tell(const struct turn *t);
+/* Who but `manager` has written to the object last, by its managedFields; "" is in to when nobody is known. */
+void trouble_rival(const struct json *object, const char *manager, char *to, size_t room);
+
+#endif
