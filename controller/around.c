@@ -10,6 +10,7 @@
 #include "controller/desired_route.h"
 #include "controller/discovery.h"
 #include "controller/hosts.h"
+#include "controller/relist.h"
 #include "controller/route_status.h"
 #include "controller/turn.h"
 
@@ -49,6 +50,13 @@ static void on_event(void *ctx, size_t kind, enum kube_watch_type type, const st
 		add_all(a); /* a deletion that was missed does not say whose it was */
 }
 
+static void on_relist(void *ctx, size_t kind, const struct kube_relist *r)
+{
+	const struct around *a = ctx;
+
+	relist_step(a->o.cache, a->o.queue, (enum cache_kind)kind, r);
+}
+
 void around_app(struct around *a, enum kube_watch_type type, const struct json *app)
 {
 	struct strlist touched = STRLIST_INIT;
@@ -81,6 +89,7 @@ struct around *around_new(const struct around_opts *o)
 				    .interval_ms = o->discovery_ms,
 				    .look_for_retry = o->flags->httproute_retries,
 				    .event = on_event,
+				    .relist = on_relist,
 				    .changed = on_changed,
 				    .ctx = a };
 

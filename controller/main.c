@@ -27,6 +27,7 @@
 #include "controller/options.h"
 #include "controller/queue.h"
 #include "controller/reconcile.h"
+#include "controller/relist.h"
 #include "controller/secrets.h"
 #include "controller/slots.h"
 #include "controller/snapshot.h"
@@ -171,6 +172,13 @@ static void on_changed(void *ctx)
 		look_at_all(p);
 }
 
+static void on_relist(void *ctx, size_t kind, const struct kube_relist *r)
+{
+	const struct program *p = ctx;
+
+	relist_step(p->cache, p->queue, (enum cache_kind)kind, r);
+}
+
 static bool one_turn(struct program *p, size_t worker, const char *key)
 {
 	int64_t begun = clock_mono_ms();
@@ -296,6 +304,7 @@ static int start_watch(struct program *p, struct err *e)
 				     .n = CACHE_OPTIONAL,
 				     .namespaces = &p->o.namespaces,
 				     .handler = on_event,
+				     .relist = on_relist,
 				     .ctx = p };
 	struct kube_watch *w;
 	int r;

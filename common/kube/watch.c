@@ -34,6 +34,7 @@ struct kind {
 
 struct kube_watch {
 	kube_watch_handler *handler;
+	kube_watch_relist *relist;
 	void *ctx;
 	char *user_agent;
 	struct http_cancel *cancel;
@@ -75,6 +76,19 @@ static void on_event(struct stream *s, enum kube_watch_type type, const struct j
 	w->handler(w->ctx, s->index, type, object);
 	lock_shared(s)->events++;
 	unlock(s);
+}
+
+static void on_relist(struct stream *s, enum kube_relist_at at, const char *version,
+		      const struct json *object)
+{
+	struct kube_watch *w = s->owner;
+	const struct kube_relist r = { .at = at,
+				       .namespace = s->ns,
+				       .version = s->went_back ? NULL : version,
+				       .object = object };
+
+	if (w->relist)
+		w->relist(w->ctx, s->index, &r);
 }
 
 static void on_listed(struct stream *s)
@@ -145,6 +159,7 @@ static void on_failed(struct stream *s, const struct err *why)
 
 static const struct stream_hooks hooks = {
 	.event = on_event,
+	.relist = on_relist,
 	.listed = on_listed,
 	.moved = on_moved,
 	.heard = on_heard,
@@ -259,6 +274,7 @@ int kube_watch_start(const struct kube_watch_opts *o, struct kube_watch **ret, s
 	(void)pthread_cond_init(&w->changed, &attr);
 	(void)pthread_condattr_destroy(&attr);
 	w->handler = o->handler;
+	w->relist = o->relist;
 	w->ctx = o->ctx;
 	w->user_agent =
 		xasprintf("User-Agent: %s", o->user_agent ? o->user_agent : "celld-operator");

@@ -45,6 +45,27 @@ enum kube_watch_type {
 typedef void kube_watch_handler(void *ctx, size_t kind, enum kube_watch_type type,
 				const struct json *object);
 
+/*
+ * For a cache that also takes in answers to its own writes: a list after the first one, step by step. Whoever keeps objects
+ * by resourceVersion needs it after a restore of the server, when the true state has a smaller one than what is kept, and
+ * what the server has forgotten may never have been seen by the watch.
+ */
+enum kube_relist_at {
+	KUBE_LIST_BEGINS,
+	KUBE_LIST_ITEM, /* an object, whether it has changed or not; what it means is told to the handler next */
+	KUBE_LIST_ENDS, /* the list was complete, and everything was told */
+};
+
+struct kube_relist {
+	enum kube_relist_at at;
+	const char *namespace; /* that is listed; NULL: all */
+	const char *
+		version; /* of the list. NULL: it is older than what was seen before, the server was restored */
+	const struct json *object; /* of ITEM, lent */
+};
+
+typedef void kube_watch_relist(void *ctx, size_t kind, const struct kube_relist *r);
+
 struct kube_watch_kind {
 	const struct kube_kind *kind;
 	const char *label_selector; /* NULL: all */
@@ -60,6 +81,7 @@ struct kube_watch_opts {
 	size_t n;
 	const struct strlist *namespaces; /* copied; NULL or empty: all */
 	kube_watch_handler *handler;
+	kube_watch_relist *relist; /* in the watch's thread, like handler; NULL: none */
 	void *ctx;
 	int64_t timeout_s;  /* of one watch, as asked from the server; a random 1 to 2 times of it;
 			       0: 300 */
