@@ -454,6 +454,8 @@ bool reconcile(struct reconciler *r, const char *key)
 		log_debug("will look again", "app", key, "why", e.message, NULL);
 	else if (result && result != -ERR_CANCELED)
 		log_warn("reconcile failed", "app", key, "error", e.message, NULL);
+	if (result && e.retry_after_ms > 0)
+		queue_hold(r->o.queue, key, e.retry_after_ms);
 	turn_done(&t);
 	(void)event_flush(r->o.events, 8);
 	return result == 0;

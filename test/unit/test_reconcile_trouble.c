@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/json.h"
@@ -142,6 +143,36 @@ static void a_busy_server_is_not_told(void **state)
 	reconcile_fixture_stop(&f);
 }
 
+/* Nor is it asked again before the moment that it names, whatever happens meanwhile. */
+static void a_busy_server_is_left_alone(void **state)
+{
+	static const struct script_step steps[] = {
+		{ .want = "PATCH " SERVICE "?",
+		  .status = 429,
+		  .headers = "Retry-After: 600\r\n",
+		  .body = "{\"message\":\"too many\"}" },
+		RF_NOT_THERE,
+		RF_ANY_WRITE,
+	};
+	struct reconcile_fixture f;
+	struct queue_stats q;
+	char *key;
+
+	(void)state;
+	reconcile_fixture_start(&f, steps, array_len(steps));
+	reconcile_fixture_app(&f, "5", NULL);
+	queue_add(f.o.queue, "store/shop");
+	key = queue_get(f.o.queue);
+	assert_false(reconcile(f.r, key));
+	queue_done(f.o.queue, key, true);
+	free(key);
+	queue_add(f.o.queue, "store/shop");
+	queue_stats(f.o.queue, &q);
+	assert_int_equal(q.ready, 0);
+	assert_int_equal(q.delayed, 1);
+	reconcile_fixture_stop(&f);
+}
+
 /* The template of a refused version belongs to the same spec as the children: neither moves. */
 static void a_refused_version_leaves_the_children_alone(void **state)
 {
@@ -233,6 +264,7 @@ int main(void)
 		cmocka_unit_test(a_refused_workload_is_told),
 		cmocka_unit_test(a_workload_that_cannot_be_read_is_told_as_it_was),
 		cmocka_unit_test(a_busy_server_is_not_told),
+		cmocka_unit_test(a_busy_server_is_left_alone),
 		cmocka_unit_test(a_refused_version_leaves_the_children_alone),
 		cmocka_unit_test(who_undoes_a_write_for_ever_is_named_and_not_chased),
 	};
