@@ -131,13 +131,14 @@ static int check_claims(struct turn *t, struct err *e)
 	return 0;
 }
 
-/* The first write of a roll needs a slot, which is given back at rest. */
 static void ask_for_slot(struct turn *t)
 {
 	struct rollout_decision *d = &t->decision;
+	enum slots_need need = slots_need(d->write);
 
-	if ((d->write != ROLLOUT_WRITE_FREEZE && d->write != ROLLOUT_WRITE_STOP) ||
-	    slots_take(t->o->slots, t->key))
+	if (need == SLOTS_FORCE)
+		slots_force(t->o->slots, t->key);
+	if (need != SLOTS_ASK || slots_take(t->o->slots, t->key))
 		return;
 	d->write = ROLLOUT_WRITE_NONE;
 	d->reason = ROLLOUT_SLOT;
@@ -147,8 +148,7 @@ static void ask_for_slot(struct turn *t)
 
 static void give_slot(struct turn *t)
 {
-	if (t->facts.partition == ROLLOUT_REST && t->facts.remembered < 0 &&
-	    t->decision.phase != ROLLOUT_RECREATING)
+	if (!slots_are_kept(t->obs, &t->decision))
 		slots_give(t->o->slots, t->key);
 }
 
