@@ -187,12 +187,17 @@ static int act(struct turn *t, bool *ret_wrote, struct err *e)
 	*ret_wrote = false;
 	wait_for_children(t);
 	ask_for_slot(t);
-	if (t->decision.write == ROLLOUT_WRITE_NONE)
+	if (t->decision.write == ROLLOUT_WRITE_NONE && !workload_adopts(t))
 		return 0;
 	r = turn_read_live(t, e);
 	if (r)
 		return r;
 	turn_decide(t);
+	if (workload_adopts(t)) {
+		r = workload_take_over(t, e);
+		*ret_wrote = !r;
+		return r;
+	}
 	keep_size(t);
 	wait_for_children(t);
 	ask_for_slot(t);

@@ -88,6 +88,13 @@ bool children_is_former(const struct turn *t, const struct json *live);
 bool workload_held(struct turn *t);
 /* Sends the write of t->decision; the answer goes into the cache. */
 int workload_write(struct turn *t, struct err *e);
+/*
+ * The StatefulSet is the app's, and nobody has noted in it which spec it was made for: another operator's, or somebody has
+ * taken the annotation away. It is taken over as it is: what runs stays until the spec changes.
+ */
+bool workload_adopts(const struct turn *t);
+/* Notes the spec in it, with the live template, and takes the partition to rest. */
+int workload_take_over(struct turn *t, struct err *e);
 /* The StatefulSet's template differs from what the spec asks for, or from what we wrote. */
 bool workload_due(const struct turn *t);
 

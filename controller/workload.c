@@ -11,6 +11,9 @@
 #include "controller/compare.h"
 #include "controller/turn.h"
 
+/* Annotation renderer of a template that we have not made. */
+#define ADOPTED "adopted"
+
 static const struct kube_kind *statefulset(void)
 {
 	return &cache_kinds[CACHE_STATEFULSET];
@@ -79,12 +82,20 @@ static bool tolerate(struct turn *t, const struct json *answer)
 	return true;
 }
 
+bool workload_adopts(const struct turn *t)
+{
+	return t->facts.exists && !t->facts.intent[0] && turn_acts(t) && !t->app->paused &&
+	       !t->bucket.store_missing && t->version_known && t->app_version;
+}
+
 bool workload_due(const struct turn *t)
 {
 	cleanup_json struct json *want = NULL;
 	char intent[DIGEST_HEX], digest[DIGEST_HEX];
 	bool asked;
 
+	if (workload_adopts(t))
+		return false;
 	/* without its store nobody knows what the template should be */
 	if (t->bucket.store_missing || !t->facts.exists || !t->version_known || !t->app_version)
 		return false;
@@ -192,6 +203,37 @@ static struct json *make_body(const struct turn *t)
 			keep_immutable(t, spec);
 	}
 	return body;
+}
+
+int workload_take_over(struct turn *t, struct err *e)
+{
+	cleanup_json struct json *body = live_body(t);
+	cleanup_json struct json *answer = NULL;
+	const struct event_about about = turn_about(t);
+	struct kube_apply_opts how = { .field_manager = DESIRED_MANAGER, .force = true };
+	struct json *meta = json_object_at(body, "metadata");
+	struct json *notes = json_object_at(meta, "annotations");
+	struct json *update = json_object_at(json_object_at(body, "spec"), "updateStrategy");
+	char intent[DIGEST_HEX];
+	int r;
+
+	desired_intent(&t->input, intent);
+	json_set_str(notes, ANNOTATION_INTENT, intent);
+	json_set_str(notes, ANNOTATION_RENDERER, ADOPTED);
+	json_set_str_always(update, "type", "RollingUpdate");
+	json_set_int(json_object_at(update, "rollingUpdate"), "partition", ROLLOUT_REST);
+	json_set_int(json_object_at(body, "spec"), "replicas", t->facts.replicas);
+	json_set_str(meta, "uid", t->facts.uid);
+	json_set_str(meta, "resourceVersion", t->facts.resource_version);
+	r = kube_apply(t->o->client, statefulset(), t->app->namespace, body, &how, &answer, e);
+	if (r)
+		return err_wrap(e, "taking over StatefulSet %s", t->name);
+	(void)cache_put(t->o->cache, CACHE_STATEFULSET, answer);
+	log_info("workload taken over", "app", t->key, NULL);
+	event_emit(
+		t->o->events, &about, false, "FleetAdopted", "Reconcile",
+		"the StatefulSet was taken over as it is; no pod restarts before the spec changes");
+	return 0;
 }
 
 static const char *event_reason(enum rollout_write w)
