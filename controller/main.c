@@ -25,6 +25,7 @@
 #include "controller/cache.h"
 #include "controller/exclusive.h"
 #include "controller/options.h"
+#include "controller/presence.h"
 #include "controller/queue.h"
 #include "controller/reconcile.h"
 #include "controller/relist.h"
@@ -305,6 +306,7 @@ static int start_watch(struct program *p, struct err *e)
 				     .namespaces = &p->o.namespaces,
 				     .handler = on_event,
 				     .relist = on_relist,
+				     .presence = presence_log,
 				     .ctx = p };
 	struct kube_watch *w;
 	int r;
@@ -558,15 +560,6 @@ static void block_signals(void)
 	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
-static void set_log(const struct options *o)
-{
-	enum log_level level = LOG_INFO;
-
-	(void)log_level_read(o->log_level, &level);
-	log_set_level(level);
-	log_set_format(str_eq(o->log_format, "json") ? LOG_JSON : LOG_TEXT);
-}
-
 int main(int argc, char **argv)
 {
 	static struct program p;
@@ -584,7 +577,7 @@ int main(int argc, char **argv)
 		options_done(&p.o);
 		return EXIT_SUCCESS;
 	}
-	set_log(&p.o);
+	options_set_log(&p.o);
 	protect();
 	block_signals();
 	if (http_global_init(&e) || start(&p, &e)) {

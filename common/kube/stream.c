@@ -267,7 +267,8 @@ static void on_head(void *ctx, int status)
 
 	s->heard_ms = clock_mono_ms();
 	s->hooks->heard(s);
-	if (status == 200)
+	s->accepted = status == 200;
+	if (s->accepted)
 		s->hooks->connected(s, true);
 }
 
@@ -400,7 +401,7 @@ static void begin(struct stream *s)
 	r.url = buf_str(&to);
 	framer_reset(&s->framer);
 	s->stop.code = ERR_NONE;
-	s->relist = false;
+	s->relist = s->accepted = false;
 	s->events = 0;
 	s->began_ms = s->heard_ms = clock_mono_ms();
 	s->transfer = http_loop_start(s->loop, &r, &h);

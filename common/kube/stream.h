@@ -55,6 +55,7 @@ struct stream {
 	char *next_page; /* continue token; NULL: first page */
 	bool listed;	 /* once at least */
 	bool listing;	 /* the request that runs is a list */
+	bool accepted;	 /* the watch that runs, or ran last, was answered with 200 */
 	bool list_began; /* pages of this round were seen */
 	struct http_transfer *transfer; /* NULL: waiting for due_ms */
 	const struct kube_auth *auth;	/* of the request that runs or ran last */
