@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "common/kube/client.h"
-#include "common/kube/event.h"
 #include "common/log.h"
+#include "controller/tell.h"
 
 enum { AGAIN_MS = 60000, REBIRTH_MS = 300 };
 
@@ -149,10 +149,10 @@ int claims_check(struct turn *t, bool *ret_foreign, struct err *e)
 
 static void tell(const struct turn *t, bool warning, const char *reason, const char *note)
 {
-	const struct event_about about = turn_about(t);
+	const struct tell what = { warning, reason, "Grow", note };
 
 	log_info("claims", "app", t->key, "what", reason, "detail", note, NULL);
-	event_emit(t->o->events, &about, warning, reason, "Grow", note);
+	tell_workload(t, &what);
 }
 
 /* The claim templates are smaller than the spec asks for. */

@@ -14,6 +14,7 @@
 #include "controller/detail.h"
 #include "controller/slots.h"
 #include "controller/stores.h"
+#include "controller/tell.h"
 #include "controller/turn.h"
 
 /* A sweep that is older than this is made anew before a gate is asked. */
@@ -22,6 +23,9 @@ enum { SWEEP_AGAIN_MS = 2000 };
 enum { FOREIGN_MS = 30000 };
 /* Claims are not watched: whether a foreign one has gone is looked at again after. */
 enum { CLAIMS_AGAIN_MS = 30000 };
+
+/* How many Events one turn sends at most, those of others included. */
+enum { EVENTS = 64 };
 
 struct reconciler {
 	struct reconcile_opts o;
@@ -299,19 +303,20 @@ static struct json *make_status(struct turn *t)
 	return status_build(&in);
 }
 
-/* A status that says that a member needs hands is an Event too. */
+/* A status that says that a member needs hands is an Event too, where people look: at the pod, or what cannot make it. */
 static void tell_stuck(struct turn *t, const struct json *status)
 {
-	const struct event_about about = turn_about(t);
-
 	for (const struct json *c = json_first(json_get(status, "conditions")); c;
 	     c = json_next(c)) {
-		const char *reason = json_get_str(c, "reason");
+		const struct tell what = { true, json_get_str(c, "reason"), "Wait",
+					   json_get_str(c, "message") };
 
-		if (reason && str_eq(json_get_str(c, "type"), "Progressing") &&
-		    (str_eq(reason, "MemberStuck") || str_eq(reason, "FailedCreate")))
-			event_emit(t->o->events, &about, true, reason, "Wait",
-				   json_get_str(c, "message"));
+		if (!what.reason || !str_eq(json_get_str(c, "type"), "Progressing"))
+			continue;
+		if (str_eq(what.reason, "MemberStuck"))
+			tell_pod(t, t->decision.ordinal, &what);
+		else if (str_eq(what.reason, "FailedCreate"))
+			tell_workload(t, &what);
 	}
 }
 
@@ -348,11 +353,11 @@ static int write_status(struct turn *t, struct err *e)
 
 static void tell_refusal(struct turn *t)
 {
-	const struct event_about about = turn_about(t);
+	const struct tell what = { true, t->verdict.refusal.reason, "Refuse",
+				   t->verdict.refusal.message };
 
-	if (t->verdict.refusal.reason)
-		event_emit(t->o->events, &about, true, t->verdict.refusal.reason, "Refuse",
-			   t->verdict.refusal.message);
+	if (what.reason)
+		tell_app(t, &what);
 }
 
 static int apply_children(struct turn *t, struct err *e)
@@ -462,6 +467,6 @@ bool reconcile(struct reconciler *r, const char *key)
 	if (result && e.retry_after_ms > 0)
 		queue_hold(r->o.queue, key, e.retry_after_ms);
 	turn_done(&t);
-	(void)event_flush(r->o.events, 8);
+	(void)event_flush(r->o.events, EVENTS);
 	return result == 0;
 }

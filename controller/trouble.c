@@ -3,8 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/kube/event.h"
-#include "controller/turn.h"
+#include "controller/tell.h"
 
 bool trouble_is_refusal(const struct err *e)
 {
@@ -70,11 +69,10 @@ void trouble_fight(struct trouble *t, const char *object, const char *rival)
 
 void trouble_tell(const struct turn *t)
 {
-	const struct event_about about = turn_about(t);
+	const struct tell what = { true, t->trouble.reason, "Write", t->trouble.message };
 
-	if (t->trouble.reason)
-		event_emit(t->o->events, &about, true, t->trouble.reason, "Write",
-			   t->trouble.message);
+	if (what.reason)
+		tell_app(t, &what);
 }
 
 void trouble_rival(const struct json *object, const char *manager, char *to, size_t room)

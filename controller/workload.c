@@ -6,10 +6,9 @@
 #include <string.h>
 
 #include "common/kube/client.h"
-#include "common/kube/event.h"
 #include "common/log.h"
 #include "controller/compare.h"
-#include "controller/turn.h"
+#include "controller/tell.h"
 
 /* Annotation renderer of a template that we have not made. */
 #define ADOPTED "adopted"
@@ -209,7 +208,10 @@ int workload_take_over(struct turn *t, struct err *e)
 {
 	cleanup_json struct json *body = live_body(t);
 	cleanup_json struct json *answer = NULL;
-	const struct event_about about = turn_about(t);
+	const struct tell what = {
+		false, "FleetAdopted", "Reconcile",
+		"the StatefulSet was taken over as it is; no pod restarts before the spec changes"
+	};
 	struct kube_apply_opts how = { .field_manager = DESIRED_MANAGER, .force = true };
 	struct json *meta = json_object_at(body, "metadata");
 	struct json *notes = json_object_at(meta, "annotations");
@@ -230,9 +232,7 @@ int workload_take_over(struct turn *t, struct err *e)
 		return err_wrap(e, "taking over StatefulSet %s", t->name);
 	(void)cache_put(t->o->cache, CACHE_STATEFULSET, answer);
 	log_info("workload taken over", "app", t->key, NULL);
-	event_emit(
-		t->o->events, &about, false, "FleetAdopted", "Reconcile",
-		"the StatefulSet was taken over as it is; no pod restarts before the spec changes");
+	tell_workload(t, &what);
 	return 0;
 }
 
@@ -265,7 +265,7 @@ static void tell(const struct turn *t)
 {
 	const struct rollout_decision *d = &t->decision;
 	const char *reason = event_reason(d->write);
-	const struct event_about about = turn_about(t);
+	struct tell what = { .reason = reason, .action = "Reconcile" };
 	char note[160];
 
 	if (d->write == ROLLOUT_WRITE_STEP)
@@ -275,7 +275,11 @@ static void tell(const struct turn *t)
 			       d->replicas);
 	log_info("workload written", "app", t->key, "what", reason, "partition",
 		 log_int(d->partition).text, "replicas", log_int(d->replicas).text, NULL);
-	event_emit(t->o->events, &about, false, reason, "Reconcile", note);
+	what.note = note;
+	if (d->write == ROLLOUT_WRITE_STEP)
+		tell_pod(t, d->partition, &what);
+	else
+		tell_workload(t, &what);
 }
 
 bool workload_is_replaced(const struct turn *t)
