@@ -37,7 +37,7 @@ static void free_memory(void *p)
 {
 	struct fleet_memory *m = p;
 
-	json_free(m->reborn);
+	json_free(m->reborn); /* rebirth.c's */
 	json_free(m->fields);
 	free(m);
 }
