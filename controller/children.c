@@ -208,6 +208,10 @@ static int one_child(struct turn *t, const struct child *c, struct err *e)
 			       why.message);
 		return 0;
 	}
+	if (r == -ERR_CONFLICT) {
+		trouble_raced(&t->trouble, &why);
+		return 0;
+	}
 	if (r && trouble_is_refusal(&why)) {
 		trouble_refused(&t->trouble, &why);
 		return 0;

@@ -101,9 +101,7 @@ int rebirth_recall(struct turn *t, struct err *e)
 	const char *text;
 	int r = kube_get(t->o->client, &claims, t->app->namespace, name, 0, &claim, e);
 
-	if (r == -ERR_NOT_FOUND)
-		r = 0;
-	else if (r)
+	if (r && r != -ERR_NOT_FOUND)
 		return err_wrap(e, "reading claim %s", name);
 	t->memory->recalled = true;
 	text = json_str(json_path(claim, "metadata", "annotations", ANNOTATION_REBIRTH, NULL));

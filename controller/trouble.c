@@ -28,6 +28,7 @@ const char *trouble_remedy(const struct err *e)
 	static const struct {
 		const char *words, *remedy;
 	} known[] = {
+		{ "of the former WorkerApp", "the garbage collector takes it away" },
 		{ "exceeded quota", "raise the ResourceQuota or make room in it" },
 		{ "failed quota", "set what the ResourceQuota asks for, or change the quota" },
 		{ "violates PodSecurity", "change the namespace's pod-security labels" },
@@ -53,6 +54,14 @@ void trouble_refused(struct trouble *t, const struct err *e)
 	t->reason = "ChildRefused";
 	t->why = *e;
 	(void)snprintf(t->message, sizeof(t->message), "%s; %s", e->message, trouble_remedy(e));
+}
+
+void trouble_raced(struct trouble *t, const struct err *e)
+{
+	if (!e->http_status) /* our own word: the object of a former app */
+		trouble_refused(t, e);
+	else if (t->why.code == ERR_NONE)
+		t->why = *e;
 }
 
 void trouble_fight(struct trouble *t, const char *object, const char *rival)

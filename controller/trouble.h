@@ -16,7 +16,7 @@ struct turn;
 struct trouble {
 	const char *reason; /* "ChildRefused" "FieldConflict"; NULL: there is none */
 	char message[900];
-	struct err why; /* of a refusal; the turn ends with it, after its status */
+	struct err why; /* of a refusal or a race; the turn ends with it, after its status */
 };
 
 /* An answer that says no, and will say so again. */
@@ -25,6 +25,8 @@ bool trouble_is_refusal(const struct err *e);
 const char *trouble_remedy(const struct err *e);
 /* Notes a refusal: the first one of a turn stays. */
 void trouble_refused(struct trouble *t, const struct err *e);
+/* Notes a race (ERR_CONFLICT): nothing to tell of, but the turn ends with it. What waits for a former app's is told. */
+void trouble_raced(struct trouble *t, const struct err *e);
 /* Notes that somebody ("": not known who) undoes what is written to an object. */
 void trouble_fight(struct trouble *t, const char *object, const char *rival);
 /* Says it in an Event, about the app. */

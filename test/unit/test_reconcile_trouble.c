@@ -13,7 +13,7 @@
 #define SERVICE "/api/v1/namespaces/store/services/shop-celld"
 #define REFUSED(what, code, text)                                                                  \
 	{                                                                                          \
-		.want = what, .status = code, .again = true,                                       \
+		.want = (what), .status = (code), .again = true,                                   \
 		.body = "{\"reason\":\"Forbidden\",\"message\":\"" text "\"}"                      \
 	}
 
@@ -122,6 +122,54 @@ static void a_workload_that_cannot_be_read_is_told_as_it_was(void **state)
 	assert_true(json_int(json_at_path(j, "status.fleet.ready"), &n));
 	assert_int_equal(n, 3);
 	json_free(j);
+	reconcile_fixture_stop(&f);
+}
+
+/* Somebody was faster with one object: the others are made, the status is written, and the turn begins anew. */
+static void a_race_ends_nothing(void **state)
+{
+	static const struct script_step steps[] = {
+		{ .want = "PATCH " SERVICE "?",
+		  .status = 409,
+		  .body = "{\"reason\":\"Conflict\",\"message\":\"m\"}" },
+		{ .want = RF_STATUS, .body = "{\"metadata\":{}}" },
+		RF_NOT_THERE,
+		RF_ANY_WRITE,
+	};
+	struct reconcile_fixture f;
+
+	(void)state;
+	reconcile_fixture_start(&f, steps, array_len(steps));
+	reconcile_fixture_app(&f, "5", NULL);
+	assert_false(reconcile(f.r, "store/shop"));
+	assert_non_null(reconcile_fixture_request(
+		&f, "PATCH /apis/networking.k8s.io/v1/namespaces/store/networkpolicies/", 0));
+	assert_null(reconcile_fixture_request(&f, "PATCH " RF_STATEFULSET, 0));
+	told(&f, 0, "Degraded", "False", "Pending", NULL);
+	reconcile_fixture_stop(&f);
+}
+
+static void what_a_former_app_left_is_told(void **state)
+{
+	static const struct script_step steps[] = {
+		{ .want = RF_STATUS, .body = "{\"metadata\":{}}" },
+		RF_NOT_THERE,
+		RF_ANY_WRITE,
+		RF_EVENTS,
+	};
+	struct reconcile_fixture f;
+	cleanup_json struct json *former = app_fixture_json(
+		"{'kind':'Service','metadata':{'name':'shop-celld','namespace':'store','uid':'x',"
+		"'resourceVersion':'1','ownerReferences':[{'kind':'WorkerApp','name':'shop','uid':"
+		"'u-0','controller':true}]}}");
+
+	(void)state;
+	reconcile_fixture_start(&f, steps, array_len(steps));
+	reconcile_fixture_app(&f, "5", NULL);
+	assert_true(cache_put(f.o.cache, CACHE_SERVICE, former));
+	assert_false(reconcile(f.r, "store/shop"));
+	told(&f, 0, "Degraded", "True", "ChildRefused",
+	     "Service shop-celld of the former WorkerApp is still there; the garbage collector");
 	reconcile_fixture_stop(&f);
 }
 
@@ -263,6 +311,8 @@ int main(void)
 		cmocka_unit_test(a_refused_child_is_told_and_the_others_are_made),
 		cmocka_unit_test(a_refused_workload_is_told),
 		cmocka_unit_test(a_workload_that_cannot_be_read_is_told_as_it_was),
+		cmocka_unit_test(a_race_ends_nothing),
+		cmocka_unit_test(what_a_former_app_left_is_told),
 		cmocka_unit_test(a_busy_server_is_not_told),
 		cmocka_unit_test(a_busy_server_is_left_alone),
 		cmocka_unit_test(a_refused_version_leaves_the_children_alone),
