@@ -85,10 +85,14 @@ static int look_up(struct turn *t, enum cache_kind kind, const char *name, struc
 
 /* --- somebody undoes it ---------------------------------------------------------------------------- */
 
+/* Without the precondition. */
 static void digest_of(const struct json *want, char hex[DIGEST_HEX])
 {
-	cleanup(freep) char *text = json_text_sorted(want);
+	cleanup_json struct json *plain = json_dup(want);
+	cleanup(freep) char *text = NULL;
 
+	json_del(json_get_mutable(plain, "metadata"), "uid");
+	text = json_text_sorted(plain);
 	digest_hex(text, strlen(text), hex);
 }
 
@@ -102,6 +106,8 @@ static void find_rival(const struct turn *t, enum cache_kind kind, const char *n
 
 	if (!r)
 		trouble_rival(live, DESIRED_MANAGER, d->rival, sizeof(d->rival));
+	if (!d->rival[0])
+		(void)snprintf(d->rival, sizeof(d->rival), "somebody");
 }
 
 bool children_held(struct turn *t, enum cache_kind kind, const char *name, const struct json *want)
@@ -115,15 +121,24 @@ bool children_held(struct turn *t, enum cache_kind kind, const char *name, const
 	d = damp_entry(&t->memory->damp, cache_kinds[kind].kind, name);
 	digest_of(want, digest);
 	wait = damp_wait(d, digest, now);
-	if (!wait) {
-		damp_written(d, digest, now);
+	if (!wait)
 		return false;
-	}
 	if (!d->rival[0])
 		find_rival(t, kind, name, d);
 	trouble_fight(&t->trouble, d->name, d->rival);
 	queue_add_after(t->o->queue, t->key, wait);
 	return true;
+}
+
+void children_wrote(struct turn *t, enum cache_kind kind, const char *name, const struct json *want)
+{
+	char digest[DIGEST_HEX];
+
+	if (!t->memory)
+		return;
+	digest_of(want, digest);
+	damp_written(damp_entry(&t->memory->damp, cache_kinds[kind].kind, name), digest,
+		     clock_mono_ms());
 }
 
 /* It is as it should be, just now: a fight is over only when it stays so. */
@@ -169,6 +184,7 @@ int children_put(struct turn *t, enum cache_kind kind, struct json *object, stru
 			       &answer, e);
 		if (r)
 			return err_wrap(e, "applying %s %s", cache_kinds[kind].kind, name);
+		children_wrote(t, kind, name, want);
 		(void)cache_put(t->o->cache, kind, answer);
 		log_info(live ? "child updated" : "child created", "app", t->key, "kind",
 			 cache_kinds[kind].kind, "name", name, NULL);

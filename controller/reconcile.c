@@ -215,6 +215,8 @@ static int act(struct turn *t, bool *ret_wrote, struct err *e)
 		return 0;
 	}
 	r = workload_write(t, e);
+	if (!r)
+		workload_wrote(t);
 	*ret_wrote = !r;
 	return r;
 }

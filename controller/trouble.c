@@ -49,7 +49,7 @@ const char *trouble_remedy(const struct err *e)
 
 void trouble_refused(struct trouble *t, const struct err *e)
 {
-	if (t->reason)
+	if (t->reason && t->why.code != ERR_NONE)
 		return;
 	t->reason = "ChildRefused";
 	t->why = *e;

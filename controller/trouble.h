@@ -23,7 +23,7 @@ struct trouble {
 bool trouble_is_refusal(const struct err *e);
 /* What people can do about it. */
 const char *trouble_remedy(const struct err *e);
-/* Notes a refusal: the first one of a turn stays. */
+/* Notes a refusal: the first one of a turn stays, and comes before somebody who undoes a write. */
 void trouble_refused(struct trouble *t, const struct err *e);
 /* Notes a race (ERR_CONFLICT): nothing to tell of, but the turn ends with it. What waits for a former app's is told. */
 void trouble_raced(struct trouble *t, const struct err *e);

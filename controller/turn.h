@@ -73,9 +73,12 @@ int children_put(struct turn *t, enum cache_kind kind, struct json *object, stru
 		 struct err *e);
 /*
  * Whether the write of want, which is due, has to wait because somebody undoes it again and again: then that is noted in
- * t->trouble, and the key comes back. Else the write is counted.
+ * t->trouble, and the key comes back.
  */
 bool children_held(struct turn *t, enum cache_kind kind, const char *name, const struct json *want);
+/* want was written: what children_held() goes by. */
+void children_wrote(struct turn *t, enum cache_kind kind, const char *name,
+		    const struct json *want);
 /* Deletes an object of ours that the cache knows; 0 when there is none. */
 int children_drop(struct turn *t, enum cache_kind kind, const char *name, struct err *e);
 /* Whether live is the app's: by its controller reference, or adoptable (ownerless, our label, our manager). */
@@ -86,6 +89,8 @@ bool workload_is_replaced(const struct turn *t);
 bool children_is_former(const struct turn *t, const struct json *live);
 /* Somebody undoes the write of t->decision again and again: it waits, as children_held() says. */
 bool workload_held(struct turn *t);
+/* It was written. */
+void workload_wrote(struct turn *t);
 /* Sends the write of t->decision; the answer goes into the cache. */
 int workload_write(struct turn *t, struct err *e);
 /*

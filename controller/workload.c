@@ -299,16 +299,32 @@ static int replace_empty(const struct turn *t, struct err *e)
 	return kube_delete(t->o->client, statefulset(), t->app->namespace, t->name, &how, e);
 }
 
-bool workload_held(struct turn *t)
+/* What is written, as long as it is the whole template: what somebody may undo. NULL: another write. The caller's. */
+static struct json *disputed(const struct turn *t)
 {
-	cleanup_json struct json *want = NULL;
+	struct json *want;
 
 	if (t->decision.write != ROLLOUT_WRITE_CREATE && t->decision.write != ROLLOUT_WRITE_FREEZE)
-		return false;
+		return NULL;
 	want = wanted(t);
 	json_del(json_get_mutable(want, "spec"), "replicas");
 	json_del(json_get_mutable(want, "spec"), "updateStrategy");
-	return children_held(t, CACHE_STATEFULSET, t->name, want);
+	return want;
+}
+
+bool workload_held(struct turn *t)
+{
+	cleanup_json struct json *want = disputed(t);
+
+	return want && children_held(t, CACHE_STATEFULSET, t->name, want);
+}
+
+void workload_wrote(struct turn *t)
+{
+	cleanup_json struct json *want = disputed(t);
+
+	if (want)
+		children_wrote(t, CACHE_STATEFULSET, t->name, want);
 }
 
 int workload_write(struct turn *t, struct err *e)

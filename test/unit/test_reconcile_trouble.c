@@ -74,6 +74,29 @@ static void a_refused_child_is_told_and_the_others_are_made(void **state)
 	reconcile_fixture_stop(&f);
 }
 
+/* Nobody undoes what was never written. */
+static void who_is_refused_again_and_again_is_in_no_fight(void **state)
+{
+	static const struct script_step steps[] = {
+		REFUSED("PATCH " SERVICE "?", 403, "exceeded quota: few"),
+		{ .want = RF_STATUS, .body = "{\"metadata\":{}}", .again = true },
+		RF_LIST,
+		RF_NOT_THERE,
+		RF_ANY_WRITE,
+		RF_EVENTS,
+	};
+	struct reconcile_fixture f;
+
+	(void)state;
+	reconcile_fixture_start(&f, steps, array_len(steps));
+	reconcile_fixture_app(&f, "5", NULL);
+	for (int i = 0; i < 8; i++)
+		assert_false(reconcile(f.r, "store/shop"));
+	assert_non_null(reconcile_fixture_request(&f, "PATCH " SERVICE "?", 7));
+	told(&f, 7, "Degraded", "True", "ChildRefused", "exceeded quota");
+	reconcile_fixture_stop(&f);
+}
+
 static void a_refused_workload_is_told(void **state)
 {
 	static const struct script_step steps[] = {
@@ -309,6 +332,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_refused_child_is_told_and_the_others_are_made),
+		cmocka_unit_test(who_is_refused_again_and_again_is_in_no_fight),
 		cmocka_unit_test(a_refused_workload_is_told),
 		cmocka_unit_test(a_workload_that_cannot_be_read_is_told_as_it_was),
 		cmocka_unit_test(a_race_ends_nothing),

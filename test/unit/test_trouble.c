@@ -66,19 +66,23 @@ static void a_refusal_has_its_remedy(void **state)
 	}
 }
 
-static void the_first_trouble_stays(void **state)
+static void the_first_refusal_stays(void **state)
 {
 	struct trouble t = { .reason = NULL };
-	struct err e = answered(403, "later");
+	struct err first = answered(403, "first"), later = answered(403, "later");
 
 	(void)state;
 	trouble_fight(&t, "Service shop-celld", "kubectl-edit");
-	trouble_refused(&t, &e);
 	assert_string_equal(t.reason, "FieldConflict");
 	assert_string_equal(t.message,
 			    "Service shop-celld: kubectl-edit undoes what the operator writes, "
 			    "again and again; let one of the two write it alone");
 	assert_int_equal(t.why.code, ERR_NONE);
+	trouble_refused(&t, &first);
+	trouble_refused(&t, &later);
+	trouble_fight(&t, "Service shop-celld", "kubectl-edit");
+	assert_string_equal(t.reason, "ChildRefused");
+	assert_string_equal(t.message, "first; mend what the API server names");
 }
 
 static void the_rival_is_who_wrote_last(void **state)
@@ -105,7 +109,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_will_be_refused_again_is_told),
 		cmocka_unit_test(a_refusal_has_its_remedy),
-		cmocka_unit_test(the_first_trouble_stays),
+		cmocka_unit_test(the_first_refusal_stays),
 		cmocka_unit_test(the_rival_is_who_wrote_last),
 	};
 
