@@ -86,74 +86,78 @@ static int look_up(struct turn *t, enum cache_kind kind, const char *name, struc
 /* --- somebody undoes it ---------------------------------------------------------------------------- */
 
 /* Without the precondition. */
-static void digest_of(const struct json *want, char hex[DIGEST_HEX])
+static uint64_t content_of(const struct json *want)
 {
 	cleanup_json struct json *plain = json_dup(want);
 	cleanup(freep) char *text = NULL;
 
 	json_del(json_get_mutable(plain, "metadata"), "uid");
 	text = json_text_sorted(plain);
-	digest_hex(text, strlen(text), hex);
+	return damp_hash(text);
 }
 
-/* Once for each pause: the cache does not keep who else has written. */
-static void find_rival(const struct turn *t, enum cache_kind kind, const char *name,
-		       struct damp_entry *d)
+/* Once for each fight: the cache does not keep who else has written. The caller's. */
+static char *find_rival(const struct turn *t, enum cache_kind kind, const char *name)
 {
 	cleanup_json struct json *live = NULL;
 	struct err e = ERR_INIT;
+	char who[128] = "";
 	int r = kube_get(t->o->client, &cache_kinds[kind], t->app->namespace, name, 0, &live, &e);
 
 	if (!r)
-		trouble_rival(live, DESIRED_MANAGER, d->rival, sizeof(d->rival));
-	if (!d->rival[0])
-		(void)snprintf(d->rival, sizeof(d->rival), "somebody");
+		trouble_rival(live, DESIRED_MANAGER, who, sizeof(who));
+	return xstrdup(who[0] ? who : "somebody");
+}
+
+/* Its entry, and what it is called; ret_called is the caller's. */
+static struct damp_entry *entry_of(struct turn *t, enum cache_kind kind, const char *name,
+				   char **ret_called)
+{
+	*ret_called = xasprintf("%s %s", cache_kinds[kind].kind, name);
+	return damp_entry(&t->memory->damp, *ret_called);
 }
 
 bool children_held(struct turn *t, enum cache_kind kind, const char *name, const struct json *want)
 {
-	int64_t now = clock_mono_ms(), wait;
+	cleanup(freep) char *called = NULL;
 	struct damp_entry *d;
-	char digest[DIGEST_HEX];
+	int64_t wait;
 
 	if (!t->memory)
 		return false;
-	d = damp_entry(&t->memory->damp, cache_kinds[kind].kind, name);
-	digest_of(want, digest);
-	wait = damp_wait(d, digest, now);
+	d = entry_of(t, kind, name, &called);
+	wait = damp_wait(d, content_of(want), clock_mono_ms());
 	if (!wait)
 		return false;
-	if (!d->rival[0])
-		find_rival(t, kind, name, d);
-	trouble_fight(&t->trouble, d->name, d->rival);
+	if (!d->rival)
+		d->rival = find_rival(t, kind, name);
+	trouble_fight(&t->trouble, called, d->rival);
 	queue_add_after(t->o->queue, t->key, wait);
 	return true;
 }
 
 void children_wrote(struct turn *t, enum cache_kind kind, const char *name, const struct json *want)
 {
-	char digest[DIGEST_HEX];
+	cleanup(freep) char *called = NULL;
 
-	if (!t->memory)
-		return;
-	digest_of(want, digest);
-	damp_written(damp_entry(&t->memory->damp, cache_kinds[kind].kind, name), digest,
-		     clock_mono_ms());
+	if (t->memory)
+		damp_written(entry_of(t, kind, name, &called), content_of(want), clock_mono_ms());
 }
 
 /* It is as it should be, just now: a fight is over only when it stays so. */
 static void recall_fight(struct turn *t, enum cache_kind kind, const char *name)
 {
+	cleanup(freep) char *called = NULL;
 	const struct damp_entry *d;
 	int64_t left;
 
 	if (!t->memory)
 		return;
-	d = damp_entry(&t->memory->damp, cache_kinds[kind].kind, name);
+	d = entry_of(t, kind, name, &called);
 	left = damp_fight(d, clock_mono_ms());
-	if (!left || !d->rival[0])
+	if (!left || !d->rival)
 		return;
-	trouble_fight(&t->trouble, d->name, d->rival);
+	trouble_fight(&t->trouble, called, d->rival);
 	queue_add_after(t->o->queue, t->key, left);
 }
 

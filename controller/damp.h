@@ -7,7 +7,7 @@
 #ifndef CONTROLLER_DAMP_H
 #define CONTROLLER_DAMP_H
 
-#include "common/digest.h"
+#include "common/base.h"
 
 enum {
 	DAMP_FREE = 4,	       /* writes of one content that nothing holds back */
@@ -15,15 +15,15 @@ enum {
 	DAMP_MOST_MS = 300000, /* and the longest one */
 	DAMP_CALM_MS = 600000, /* without a write for so long it is no fight */
 	DAMP_OBJECTS = 16,     /* of one app; more than it has */
-	DAMP_NAME = 160,
 };
 
+/* Small: every app has all of them. */
 struct damp_entry {
-	char name[DAMP_NAME]; /* kind and name; "": free */
-	char digest[DIGEST_HEX];
-	char rival[128]; /* whom the last look showed to have written; "": not known */
-	int writes;
+	uint64_t name;	  /* damp_hash() of kind and name; 0: free */
+	uint64_t content; /* and of what was written */
+	char *rival; /* whom a look showed to have written too; NULL: nobody has looked. Owned */
 	int64_t last_ms; /* monotonic, of our last write */
+	int writes;
 };
 
 /* All zero at first. */
@@ -31,12 +31,15 @@ struct damp {
 	struct damp_entry entries[DAMP_OBJECTS];
 };
 
-/* The entry of an object, or of the one that was written longest ago. */
-struct damp_entry *damp_entry(struct damp *d, const char *kind, const char *name);
+void damp_done(struct damp *d);
+/* Never 0. */
+uint64_t damp_hash(const char *text);
+/* The entry of an object ("Service shop-celld"), or else of the one that was written longest ago, emptied. */
+struct damp_entry *damp_entry(struct damp *d, const char *object);
 /* How long the write of this content has to wait; 0: it may go. */
-int64_t damp_wait(const struct damp_entry *d, const char digest[DIGEST_HEX], int64_t now_ms);
+int64_t damp_wait(const struct damp_entry *d, uint64_t content, int64_t now_ms);
 /* It was written. */
-void damp_written(struct damp_entry *d, const char digest[DIGEST_HEX], int64_t now_ms);
+void damp_written(struct damp_entry *d, uint64_t content, int64_t now_ms);
 /* For how long yet it counts as a fight; 0: it is none. */
 int64_t damp_fight(const struct damp_entry *d, int64_t now_ms);
 

@@ -39,6 +39,7 @@ static void free_memory(void *p)
 
 	json_free(m->reborn); /* rebirth.c's */
 	json_free(m->fields);
+	damp_done(&m->damp);
 	free(m);
 }
 
@@ -177,7 +178,7 @@ static void wait_for_children(struct turn *t)
 {
 	struct rollout_decision *d = &t->decision;
 
-	if (t->trouble.why.code != ERR_NONE &&
+	if (t->trouble.code != ERR_NONE &&
 	    (d->write == ROLLOUT_WRITE_CREATE || d->write == ROLLOUT_WRITE_FREEZE ||
 	     d->write == ROLLOUT_WRITE_STOP))
 		begin_nothing(t);
@@ -398,15 +399,6 @@ static int apply_workload(struct turn *t, bool *ret_busy, bool *ret_wrote, struc
 	return r;
 }
 
-/* A turn in which something was refused has failed: it is tried again, later and later. */
-static int end(const struct turn *t, struct err *e)
-{
-	if (t->trouble.why.code == ERR_NONE)
-		return 0;
-	*e = t->trouble.why;
-	return -(int)e->code;
-}
-
 static int tell(struct turn *t, struct err *e)
 {
 	int r;
@@ -433,8 +425,8 @@ static int work(struct turn *t, struct err *e)
 	if (r || busy)
 		return r;
 	if (wrote) {
-		queue_add(t->o->queue, t->key); /* the status of what has become of it */
-		return end(t, e);
+		queue_add(t->o->queue, t->key);	    /* the status of what has become of it */
+		return trouble_end(&t->trouble, e); /* it is tried again, later and later */
 	}
 	give_slot(t);
 	bucket_tell(t);
@@ -444,7 +436,7 @@ static int work(struct turn *t, struct err *e)
 		queue_add_after(t->o->queue, t->key, t->decision.requeue);
 	if (!ask_for_sweep(t))
 		r = tell(t, e);
-	return r ? r : end(t, e);
+	return r ? r : trouble_end(&t->trouble, e);
 }
 
 bool reconcile(struct reconciler *r, const char *key)

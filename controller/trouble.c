@@ -1,6 +1,7 @@
 #include "controller/trouble.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "controller/tell.h"
@@ -47,21 +48,42 @@ const char *trouble_remedy(const struct err *e)
 	return "mend what the API server names";
 }
 
+void trouble_done(struct trouble *t)
+{
+	free(take(t->message));
+}
+
+int trouble_end(const struct trouble *t, struct err *e)
+{
+	if (t->code == ERR_NONE)
+		return 0;
+	(void)err_set(e, t->code, "%s", t->message ? t->message : "somebody else has written");
+	e->retry_after_ms = t->retry_after_ms;
+	return -(int)t->code;
+}
+
+static void ends_with(struct trouble *t, const struct err *e)
+{
+	t->code = e->code;
+	t->retry_after_ms = e->retry_after_ms;
+}
+
 void trouble_refused(struct trouble *t, const struct err *e)
 {
-	if (t->reason && t->why.code != ERR_NONE)
+	if (t->reason && t->code != ERR_NONE)
 		return;
+	ends_with(t, e);
 	t->reason = "ChildRefused";
-	t->why = *e;
-	(void)snprintf(t->message, sizeof(t->message), "%s; %s", e->message, trouble_remedy(e));
+	free(t->message);
+	t->message = xasprintf("%s; %s", e->message, trouble_remedy(e));
 }
 
 void trouble_raced(struct trouble *t, const struct err *e)
 {
 	if (!e->http_status) /* our own word: the object of a former app */
 		trouble_refused(t, e);
-	else if (t->why.code == ERR_NONE)
-		t->why = *e;
+	else if (t->code == ERR_NONE)
+		ends_with(t, e);
 }
 
 void trouble_fight(struct trouble *t, const char *object, const char *rival)
@@ -69,11 +91,10 @@ void trouble_fight(struct trouble *t, const char *object, const char *rival)
 	if (t->reason)
 		return;
 	t->reason = "FieldConflict";
-	(void)snprintf(
-		t->message, sizeof(t->message),
-		"%s: %s undoes what the operator writes, again and again; let one of the two "
-		"write it alone",
-		object, rival[0] ? rival : "somebody");
+	t->message =
+		xasprintf("%s: %s undoes what the operator writes, again and again; let one of "
+			  "the two write it alone",
+			  object, rival);
 }
 
 void trouble_tell(const struct turn *t)

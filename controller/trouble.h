@@ -15,10 +15,15 @@ struct turn;
 
 struct trouble {
 	const char *reason; /* "ChildRefused" "FieldConflict"; NULL: there is none */
-	char message[900];
-	struct err why; /* of a refusal or a race; the turn ends with it, after its status */
+	char *message;	    /* of the condition; owned */
+	/* Of a refusal or a race, with which the turn ends, after its status; ERR_NONE: of neither. */
+	enum err_code code;
+	int retry_after_ms;
 };
 
+void trouble_done(struct trouble *t);
+/* Fills e with what the turn ends with; 0: with nothing. */
+int trouble_end(const struct trouble *t, struct err *e);
 /* An answer that says no, and will say so again. */
 bool trouble_is_refusal(const struct err *e);
 /* What people can do about it. */
@@ -27,7 +32,7 @@ const char *trouble_remedy(const struct err *e);
 void trouble_refused(struct trouble *t, const struct err *e);
 /* Notes a race (ERR_CONFLICT): nothing to tell of, but the turn ends with it. What waits for a former app's is told. */
 void trouble_raced(struct trouble *t, const struct err *e);
-/* Notes that somebody ("": not known who) undoes what is written to an object. */
+/* Notes that somebody undoes what is written to an object. */
 void trouble_fight(struct trouble *t, const char *object, const char *rival);
 /* Says it in an Event, about the app. */
 void trouble_tell(const struct turn *t);

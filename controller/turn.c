@@ -249,6 +249,7 @@ void turn_done(struct turn *t)
 	free(t->refused_text);
 	free(t->obs);
 	bucket_view_done(&t->bucket);
+	trouble_done(&t->trouble);
 	faults_done(&t->faults);
 	workerapp_free(t->app);
 }

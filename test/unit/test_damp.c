@@ -7,11 +7,11 @@
 
 #include "controller/damp.h"
 
-static const char a[DIGEST_HEX] = "a", b[DIGEST_HEX] = "b";
+static const uint64_t a = 1, b = 2;
 
 static struct damp_entry *fought(struct damp *d, int writes, int64_t now)
 {
-	struct damp_entry *x = damp_entry(d, "Service", "shop-celld");
+	struct damp_entry *x = damp_entry(d, "Service shop-celld");
 
 	for (int i = 0; i < writes; i++)
 		damp_written(x, a, now);
@@ -53,12 +53,12 @@ static void another_content_begins_anew(void **state)
 	struct damp_entry *x = fought(&d, 9, 1000);
 
 	(void)state;
-	(void)snprintf(x->rival, sizeof(x->rival), "kubectl-edit");
+	x->rival = xstrdup("kubectl-edit");
 	assert_int_equal(damp_wait(x, b, 1000), 0);
 	damp_written(x, b, 1000);
 	assert_int_equal(damp_wait(x, b, 1000), 0);
 	assert_int_equal(damp_fight(x, 1000), 0);
-	assert_string_equal(x->rival, "");
+	assert_null(x->rival);
 }
 
 static void calm_ends_it(void **state)
@@ -81,9 +81,9 @@ static void objects_have_nothing_to_do_with_each_other(void **state)
 	const struct damp_entry *x = fought(&d, 9, 1000);
 
 	(void)state;
-	assert_ptr_equal(damp_entry(&d, "Service", "shop-celld"), x);
-	assert_int_equal(damp_wait(damp_entry(&d, "Service", "shop-celld-internal"), a, 1000), 0);
-	assert_int_equal(damp_wait(damp_entry(&d, "Ingress", "shop-celld"), a, 1000), 0);
+	assert_ptr_equal(damp_entry(&d, "Service shop-celld"), x);
+	assert_int_equal(damp_wait(damp_entry(&d, "Service shop-celld-internal"), a, 1000), 0);
+	assert_int_equal(damp_wait(damp_entry(&d, "Ingress shop-celld"), a, 1000), 0);
 	assert_int_equal(damp_wait(x, a, 1000), 32000);
 }
 
@@ -96,12 +96,24 @@ static void the_oldest_makes_room(void **state)
 	(void)state;
 	for (int i = 0; i < DAMP_OBJECTS; i++) {
 		(void)snprintf(name, sizeof(name), "o%d", i);
-		damp_written(damp_entry(&d, "Service", name), a, i == 5 ? 10 : 1000 + i);
+		damp_written(damp_entry(&d, name), a, i == 5 ? 10 : 1000 + i);
 	}
-	assert_int_equal(damp_entry(&d, "Service", "new")->writes, 0);
-	assert_int_equal(damp_entry(&d, "Service", "o4")->writes, 1);
-	damp_written(damp_entry(&d, "Service", "new"), a, 5000);
-	assert_int_equal(damp_entry(&d, "Service", "o5")->writes, 0);
+	assert_int_equal(damp_entry(&d, "new")->writes, 0);
+	assert_int_equal(damp_entry(&d, "o4")->writes, 1);
+	damp_written(damp_entry(&d, "new"), a, 5000);
+	assert_int_equal(damp_entry(&d, "o5")->writes, 0);
+}
+
+static void names_are_told_apart(void **state)
+{
+	struct damp d = { 0 };
+
+	(void)state;
+	assert_true(damp_hash("a") != damp_hash("b") && damp_hash("") != 0);
+	assert_true(damp_hash("a") == damp_hash("a"));
+	damp_entry(&d, "Service shop-celld")->rival = xstrdup("x");
+	damp_done(&d);
+	assert_null(damp_entry(&d, "Service shop-celld")->rival);
 }
 
 int main(void)
@@ -113,6 +125,7 @@ int main(void)
 		cmocka_unit_test(calm_ends_it),
 		cmocka_unit_test(objects_have_nothing_to_do_with_each_other),
 		cmocka_unit_test(the_oldest_makes_room),
+		cmocka_unit_test(names_are_told_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,14 +62,17 @@ static void a_refusal_has_its_remedy(void **state)
 		trouble_refused(&t, &e);
 		assert_string_equal(t.reason, "ChildRefused");
 		assert_string_equal(t.message, rows[i].want);
-		assert_int_equal(t.why.http_status, 403);
+		assert_int_equal(t.code, ERR_FORBIDDEN);
+		trouble_done(&t);
 	}
 }
 
 static void the_first_refusal_stays(void **state)
 {
 	struct trouble t = { .reason = NULL };
-	struct err first = answered(403, "first"), later = answered(403, "later");
+	struct err first = answered(403, "first"), later = answered(403, "later"), e;
+
+	first.retry_after_ms = 7;
 
 	(void)state;
 	trouble_fight(&t, "Service shop-celld", "kubectl-edit");
@@ -77,12 +80,16 @@ static void the_first_refusal_stays(void **state)
 	assert_string_equal(t.message,
 			    "Service shop-celld: kubectl-edit undoes what the operator writes, "
 			    "again and again; let one of the two write it alone");
-	assert_int_equal(t.why.code, ERR_NONE);
+	assert_int_equal(trouble_end(&t, &e), 0);
 	trouble_refused(&t, &first);
 	trouble_refused(&t, &later);
 	trouble_fight(&t, "Service shop-celld", "kubectl-edit");
 	assert_string_equal(t.reason, "ChildRefused");
 	assert_string_equal(t.message, "first; mend what the API server names");
+	assert_int_equal(trouble_end(&t, &e), -ERR_FORBIDDEN);
+	assert_string_equal(e.message, "first; mend what the API server names");
+	assert_int_equal(e.retry_after_ms, 7);
+	trouble_done(&t);
 }
 
 static void the_rival_is_who_wrote_last(void **state)
