@@ -267,9 +267,12 @@ static bool ask_for_sweep(struct turn *t)
 	return false;
 }
 
+/* Conditions beside those of status.c, at most. */
+enum { MORE = 9 };
+
 static struct json *make_status(struct turn *t)
 {
-	struct status_condition more[9];
+	cleanup(freep) struct status_condition *more = xcalloc(MORE, sizeof(*more));
 	struct status_input in = {
 		.app = t->app,
 		.obs = t->obs,
