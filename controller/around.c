@@ -10,6 +10,7 @@
 #include "controller/desired_route.h"
 #include "controller/discovery.h"
 #include "controller/hosts.h"
+#include "controller/relist.h"
 #include "controller/route_status.h"
 #include "controller/turn.h"
 
@@ -49,6 +50,13 @@ static void on_event(void *ctx, size_t kind, enum kube_watch_type type, const st
 		add_all(a); /* a deletion that was missed does not say whose it was */
 }
 
+static void on_relist(void *ctx, size_t kind, const struct kube_relist *r)
+{
+	const struct around *a = ctx;
+
+	relist_step(a->o.cache, a->o.queue, (enum cache_kind)kind, r);
+}
+
 void around_app(struct around *a, enum kube_watch_type type, const struct json *app)
 {
 	struct strlist touched = STRLIST_INIT;
@@ -81,6 +89,7 @@ struct around *around_new(const struct around_opts *o)
 				    .interval_ms = o->discovery_ms,
 				    .look_for_retry = o->flags->httproute_retries,
 				    .event = on_event,
+				    .relist = on_relist,
 				    .changed = on_changed,
 				    .ctx = a };
 
@@ -486,18 +495,53 @@ static int lift_pause(struct turn *t, struct err *e)
 	json_del(json_get_mutable(json_get_mutable(body, "metadata"), "annotations"),
 		 ANNOTATION_KEDA_PAUSED);
 	r = children_put(t, CACHE_SCALED_OBJECT, body, NULL, &why);
+	if (!r)
+		say(&t->around.autoscaling, autoscaling_type, "True", "ScaledObjectReconciled", "");
 	if (!begins_anew(r))
 		return 0;
 	*e = why;
 	return r;
 }
 
+/* What stays as it is keeps what was said of it. */
+static void keep_said(struct turn *t)
+{
+	struct around_view *v = &t->around;
+	const struct json *all = json_get(t->app->status, "conditions");
+	const char *url = json_get_str(t->app->status, "url");
+	struct {
+		const char *type;
+		struct status_condition *to;
+	} kept[] = { { "IngressReady", &v->ingress },
+		     { "MeshPolicyReady", &v->mesh },
+		     { autoscaling_type, &v->autoscaling } };
+
+	if (url && !v->url)
+		v->url = xstrdup(url);
+	for (size_t i = 0; i < array_len(kept); i++) {
+		for (const struct json *c = json_first(all); c; c = json_next(c)) {
+			const char *type = json_get_str(c, "type"),
+				   *reason = json_get_str(c, "reason");
+			const char *status = json_get_str(c, "status");
+			const char *message = json_get_str(c, "message");
+
+			if (type && status && reason && str_eq(type, kept[i].type) &&
+			    !kept[i].to->type)
+				say(kept[i].to, kept[i].type, status, reason,
+				    message ? message : "");
+		}
+	}
+}
+
 int around_apply(struct turn *t, struct err *e)
 {
 	int r;
 
-	if (!t->verdict.spec_valid || t->foreign)
-		return lift_pause(t, e);
+	if (!turn_acts(t)) {
+		r = lift_pause(t, e);
+		keep_said(t);
+		return r;
+	}
 	if (t->obs->no_workload)
 		return 0;
 	r = apply_scaling(t, e);

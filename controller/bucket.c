@@ -4,10 +4,9 @@
 #include <string.h>
 
 #include "common/buf.h"
-#include "common/kube/event.h"
 #include "controller/stores.h"
+#include "controller/tell.h"
 #include "controller/tracker.h"
-#include "controller/turn.h"
 
 /* --- the store -------------------------------------------------------------------------------- */
 
@@ -398,12 +397,11 @@ size_t bucket_conditions(const struct turn *t, struct status_condition *to)
 
 void bucket_tell(struct turn *t)
 {
-	const struct event_about about = { .api_version = WORKERAPP_API,
-					   .kind = "WorkerApp",
-					   .namespace = t->app->namespace,
-					   .name = t->app->name,
-					   .uid = t->app->uid,
-					   .resource_version = t->app->resource_version };
+	const struct tell what = {
+		false, "DeploymentRepublished", "Track",
+		"the bucket's deploy pointer was written again with the same version; "
+		"schedules that changed are taken up when pods restart (restartToken)"
+	};
 	const struct status_condition *c = &t->bucket.tracking;
 	enum stores_reach reach = STORES_NOT_ASKED;
 
@@ -412,9 +410,7 @@ void bucket_tell(struct turn *t)
 							       : STORES_REACHED;
 	stores_note(t->o->stores, t->key, t->app->store_ref, reach);
 	if (tracker_republished(t->o->tracker, t->key))
-		event_emit(t->o->events, &about, false, "DeploymentRepublished", "Track",
-			   "the bucket's deploy pointer was written again with the same version; "
-			   "schedules that changed are taken up when pods restart (restartToken)");
+		tell_app(t, &what);
 }
 
 void bucket_view_done(struct bucket_view *v)

@@ -37,6 +37,7 @@ struct entry {
 	struct fleet_pod pod;
 	char uid[FLEET_UID], version[FLEET_NAME];
 	char app[FLEET_NAME];	 /* that it belongs to */
+	bool unlisted;		 /* the list that runs has not shown it, and it was there before */
 	int replicas, partition; /* of a StatefulSet */
 	char phase[16];		 /* of a WorkerApp */
 };
@@ -218,18 +219,28 @@ static struct map *place(struct cache *c, enum cache_kind kind, const struct jso
 	return set->by_name;
 }
 
-bool cache_put(struct cache *c, enum cache_kind kind, const struct json *object)
+/* Of a past that the server has lost: it was there before the list began, the list has another, and is not older. */
+static bool is_lost(const struct entry *x, const char *list_version)
 {
-	struct entry *x = make_entry(kind, object);
+	return x->unlisted && (!list_version || !cache_newer(x->version, list_version));
+}
+
+/* listed: the object is of a list, of that version. */
+static bool put(struct cache *c, enum cache_kind kind, const struct json *object, bool listed,
+		const char *list_version)
+{
+	struct entry *x = make_entry(kind, object), *old;
 	char name[512];
 	struct map *m;
-	const struct entry *old;
 	bool newer;
 
 	(void)pthread_mutex_lock(&c->lock);
 	m = place(c, kind, object, name, sizeof(name));
 	old = m ? map_get(m, name) : NULL;
-	newer = m && (!old || cache_newer(x->version, old->version));
+	newer = m && (!old || cache_newer(x->version, old->version) ||
+		      (listed && !str_eq(x->version, old->version) && is_lost(old, list_version)));
+	if (listed && old)
+		old->unlisted = false;
 	if (newer) {
 		c->pods += kind == CACHE_POD && !old;
 		map_put(m, name, x);
@@ -239,6 +250,125 @@ bool cache_put(struct cache *c, enum cache_kind kind, const struct json *object)
 		free_entry(x);
 	return newer;
 }
+
+bool cache_put(struct cache *c, enum cache_kind kind, const struct json *object)
+{
+	return put(c, kind, object, false, NULL);
+}
+
+/* --- lists ---------------------------------------------------------------------------------------- */
+
+/* Walks over the entries of a kind in a namespace. */
+struct list_walk {
+	const char *ns; /* NULL: all */
+	const char *version;
+	enum cache_kind kind;
+	struct strlist names, keys; /* of the map, and of the apps */
+	size_t pods;		    /* that went */
+};
+
+static bool in_namespace(const char *name, const char *ns)
+{
+	size_t n = ns ? strlen(ns) : 0;
+
+	return !ns || (!strncmp(name, ns, n) && name[n] == '/');
+}
+
+static void mark_pod(const char *name, void *value, void *ctx)
+{
+	struct entry *x = value;
+
+	(void)name;
+	(void)ctx;
+	x->unlisted = true;
+}
+
+static void mark(const char *name, void *value, void *ctx)
+{
+	const struct list_walk *w = ctx;
+	struct pod_set *set = value;
+
+	if (!in_namespace(name, w->ns))
+		return;
+	if (w->kind == CACHE_POD)
+		map_each(set->by_name, mark_pod, ctx);
+	else
+		mark_pod(name, value, ctx);
+}
+
+void cache_list_begin(struct cache *c, enum cache_kind kind, const char *ns)
+{
+	struct list_walk w = { .ns = ns, .kind = kind };
+
+	(void)pthread_mutex_lock(&c->lock);
+	map_each(c->objects[kind], mark, &w);
+	(void)pthread_mutex_unlock(&c->lock);
+}
+
+bool cache_listed(struct cache *c, enum cache_kind kind, const struct json *object,
+		  const char *version)
+{
+	return put(c, kind, object, true, version);
+}
+
+static void collect_lost_pod(const char *name, void *value, void *ctx)
+{
+	struct list_walk *w = ctx;
+
+	if (is_lost(value, w->version))
+		strlist_add(&w->names, name);
+}
+
+static void collect_pod_set(const char *key, void *value, void *ctx)
+{
+	struct list_walk *w = ctx;
+	struct pod_set *set = value;
+
+	if (!in_namespace(key, w->ns))
+		return;
+	map_each(set->by_name, collect_lost_pod, w);
+	if (w->names.n)
+		strlist_add(&w->keys, key);
+	for (size_t i = 0; i < w->names.n; i++)
+		map_del(set->by_name, w->names.v[i]);
+	w->pods += w->names.n;
+	strlist_done(&w->names);
+}
+
+static void collect_lost(const char *name, void *value, void *ctx)
+{
+	struct list_walk *w = ctx;
+	const struct entry *x = value;
+	cleanup_json struct json *object = NULL;
+	struct err ignored = ERR_INIT;
+	char key[512];
+
+	if (!in_namespace(name, w->ns) || !is_lost(x, w->version))
+		return;
+	strlist_add(&w->names, name);
+	if (!json_parse(x->text, strlen(x->text), &object, &ignored) &&
+	    cache_key_of(w->kind, object, key, sizeof(key)))
+		strlist_add(&w->keys, key);
+}
+
+void cache_list_end(struct cache *c, enum cache_kind kind, const char *ns, const char *version,
+		    struct strlist *ret_keys)
+{
+	struct list_walk w = { .ns = ns, .version = version, .kind = kind };
+
+	(void)pthread_mutex_lock(&c->lock);
+	map_each(c->objects[kind], kind == CACHE_POD ? collect_pod_set : collect_lost, &w);
+	for (size_t i = 0; i < w.names.n; i++)
+		map_del(c->objects[kind], w.names.v[i]);
+	c->pods -= w.pods;
+	(void)pthread_mutex_unlock(&c->lock);
+	for (size_t i = 0; i < w.keys.n; i++)
+		strlist_add_once(ret_keys, w.keys.v[i]);
+	strlist_done(&w.names);
+	strlist_done(&w.keys);
+}
+
+/* --- deletions ------------------------------------------------------------------------------------ */
 
 void cache_remove(struct cache *c, enum cache_kind kind, const struct json *object)
 {

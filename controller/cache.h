@@ -47,6 +47,19 @@ bool cache_key_of(enum cache_kind kind, const struct json *object, char *key, si
 /* Takes notice of an object. False: it is not newer than what is there, and nothing happened. */
 bool cache_put(struct cache *c, enum cache_kind kind, const struct json *object);
 /*
+ * A list of the whole kind, of a namespace or (NULL) of all: what is known since before it began has to stand against it.
+ * An entry with a larger resourceVersion than the list shows is either newer than the list (an own write that was answered
+ * meanwhile) and stays, or, not being newer than the list itself, of a past that the server has lost, and goes. version:
+ * of the list; NULL: the server went back behind what was seen, so that no older entry counts.
+ */
+void cache_list_begin(struct cache *c, enum cache_kind kind, const char *ns);
+/* Takes notice of an object of it. False: nothing happened. */
+bool cache_listed(struct cache *c, enum cache_kind kind, const struct json *object,
+		  const char *version);
+/* Forgets what it did not show. The keys of their apps are added to ret_keys. */
+void cache_list_end(struct cache *c, enum cache_kind kind, const char *ns, const char *version,
+		    struct strlist *ret_keys);
+/*
  * Forgets an object that was deleted, however little of it is known (a deletion that was missed leaves no labels); key: of
  * the app that it belonged to. False: it was not known, or another of its name has taken its place.
  */

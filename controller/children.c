@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/kube/client.h"
 #include "common/log.h"
 #include "controller/compare.h"
@@ -82,6 +83,86 @@ static int look_up(struct turn *t, enum cache_kind kind, const char *name, struc
 	return r;
 }
 
+/* --- somebody undoes it ---------------------------------------------------------------------------- */
+
+/* Without the precondition. */
+static uint64_t content_of(const struct json *want)
+{
+	cleanup_json struct json *plain = json_dup(want);
+	cleanup(freep) char *text = NULL;
+
+	json_del(json_get_mutable(plain, "metadata"), "uid");
+	text = json_text_sorted(plain);
+	return damp_hash(text);
+}
+
+/* Once for each fight: the cache does not keep who else has written. The caller's. */
+static char *find_rival(const struct turn *t, enum cache_kind kind, const char *name)
+{
+	cleanup_json struct json *live = NULL;
+	struct err e = ERR_INIT;
+	char who[128] = "";
+	int r = kube_get(t->o->client, &cache_kinds[kind], t->app->namespace, name, 0, &live, &e);
+
+	if (!r)
+		trouble_rival(live, DESIRED_MANAGER, who, sizeof(who));
+	return xstrdup(who[0] ? who : "somebody");
+}
+
+/* Its entry, and what it is called; ret_called is the caller's. */
+static struct damp_entry *entry_of(struct turn *t, enum cache_kind kind, const char *name,
+				   char **ret_called)
+{
+	*ret_called = xasprintf("%s %s", cache_kinds[kind].kind, name);
+	return damp_entry(&t->memory->damp, *ret_called);
+}
+
+bool children_held(struct turn *t, enum cache_kind kind, const char *name, const struct json *want)
+{
+	cleanup(freep) char *called = NULL;
+	struct damp_entry *d;
+	int64_t wait;
+
+	if (!t->memory)
+		return false;
+	d = entry_of(t, kind, name, &called);
+	wait = damp_wait(d, content_of(want), clock_mono_ms());
+	if (!wait)
+		return false;
+	if (!d->rival)
+		d->rival = find_rival(t, kind, name);
+	trouble_fight(&t->trouble, called, d->rival);
+	queue_add_after(t->o->queue, t->key, wait);
+	return true;
+}
+
+void children_wrote(struct turn *t, enum cache_kind kind, const char *name, const struct json *want)
+{
+	cleanup(freep) char *called = NULL;
+
+	if (t->memory)
+		damp_written(entry_of(t, kind, name, &called), content_of(want), clock_mono_ms());
+}
+
+/* It is as it should be, just now: a fight is over only when it stays so. */
+static void recall_fight(struct turn *t, enum cache_kind kind, const char *name)
+{
+	cleanup(freep) char *called = NULL;
+	const struct damp_entry *d;
+	int64_t left;
+
+	if (!t->memory)
+		return;
+	d = entry_of(t, kind, name, &called);
+	left = damp_fight(d, clock_mono_ms());
+	if (!left || !d->rival)
+		return;
+	trouble_fight(&t->trouble, called, d->rival);
+	queue_add_after(t->o->queue, t->key, left);
+}
+
+/* --- one object ------------------------------------------------------------------------------------ */
+
 int children_put(struct turn *t, enum cache_kind kind, struct json *object, struct json **ret_live,
 		 struct err *e)
 {
@@ -96,7 +177,9 @@ int children_put(struct turn *t, enum cache_kind kind, struct json *object, stru
 		return err_wrap(e, "reading %s %s", cache_kinds[kind].kind, name);
 	if (live && !children_is_ours(t, live))
 		return foreign(t, live, e);
-	if (!live || compare_differs(want, live, DESIRED_MANAGER)) {
+	if (live && !compare_differs(want, live, DESIRED_MANAGER)) {
+		recall_fight(t, kind, name);
+	} else if (!children_held(t, kind, name, want)) {
 		/* without force a creation cannot take over what somebody has made in the meantime */
 		how.force = live != NULL;
 		if (live)
@@ -105,6 +188,7 @@ int children_put(struct turn *t, enum cache_kind kind, struct json *object, stru
 			       &answer, e);
 		if (r)
 			return err_wrap(e, "applying %s %s", cache_kinds[kind].kind, name);
+		children_wrote(t, kind, name, want);
 		(void)cache_put(t->o->cache, kind, answer);
 		log_info(live ? "child updated" : "child created", "app", t->key, "kind",
 			 cache_kinds[kind].kind, "name", name, NULL);
@@ -142,6 +226,14 @@ static int one_child(struct turn *t, const struct child *c, struct err *e)
 		t->verdict.refusal.reason = "ForeignObject";
 		(void)snprintf(t->verdict.refusal.message, sizeof(t->verdict.refusal.message), "%s",
 			       why.message);
+		return 0;
+	}
+	if (r == -ERR_CONFLICT) {
+		trouble_raced(&t->trouble, &why);
+		return 0;
+	}
+	if (r && trouble_is_refusal(&why)) {
+		trouble_refused(&t->trouble, &why);
 		return 0;
 	}
 	if (r)

@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "common/kube/client.h"
-#include "common/kube/event.h"
 #include "common/log.h"
+#include "controller/compare.h"
+#include "controller/rebirth.h"
+#include "controller/tell.h"
 
 enum { AGAIN_MS = 60000, REBIRTH_MS = 300 };
 
@@ -149,15 +151,10 @@ int claims_check(struct turn *t, bool *ret_foreign, struct err *e)
 
 static void tell(const struct turn *t, bool warning, const char *reason, const char *note)
 {
-	struct event_about about = { .api_version = WORKERAPP_API,
-				     .kind = "WorkerApp",
-				     .namespace = t->app->namespace,
-				     .name = t->app->name,
-				     .uid = t->app->uid,
-				     .resource_version = t->app->resource_version };
+	const struct tell what = { warning, reason, "Grow", note };
 
 	log_info("claims", "app", t->key, "what", reason, "detail", note, NULL);
-	event_emit(t->o->events, &about, warning, reason, "Grow", note);
+	tell_workload(t, &what);
 }
 
 /* The claim templates are smaller than the spec asks for. */
@@ -238,10 +235,12 @@ static int begin(struct turn *t, const char *size, bool *ret_busy, struct err *e
 	}
 	t->memory->reborn = claims_reborn(t->sts, size);
 	t->memory->fields = json_dup(json_path(t->sts, "metadata", "managedFields", NULL));
-	r = delete_orphaning(t, e);
+	memcpy(t->memory->former, t->facts.uid, sizeof(t->memory->former));
+	r = rebirth_note(t, e);
+	if (!r)
+		r = delete_orphaning(t, e);
 	if (r) {
-		json_free(take(t->memory->reborn));
-		json_free(take(t->memory->fields));
+		rebirth_forget(t);
 		return err_wrap(e, "deleting StatefulSet %s without its pods", t->name);
 	}
 	tell(t, false, "ClaimsGrow", size);
@@ -250,19 +249,33 @@ static int begin(struct turn *t, const char *size, bool *ret_busy, struct err *e
 	return 0;
 }
 
-/* Who owns which field is as it was: else a later apply could not take a field of ours away. */
-static int restore_fields(struct turn *t, struct json **answer, struct err *e)
+/* Who owns which field is as it was: else a later apply could not take a field of ours away. *ret: NULL when nobody knows. */
+static int restore_fields(struct turn *t, const struct json *live, struct json **ret, struct err *e)
 {
 	cleanup_json struct json *patch = json_new_object();
 	struct json *m = json_object_at(patch, "metadata");
-	const struct json *made = json_get(*answer, "metadata");
 
 	if (!t->memory->fields)
 		return 0;
-	json_set_str(m, "uid", json_get_str(made, "uid"));
+	json_set_str(m, "uid", json_str(json_path(live, "metadata", "uid", NULL)));
 	json_set(m, "managedFields", json_dup(t->memory->fields));
 	return kube_patch(t->o->client, &cache_kinds[CACHE_STATEFULSET], t->app->namespace, t->name,
-			  NULL, KUBE_PATCH_MERGE, patch, 0, answer, e);
+			  NULL, KUBE_PATCH_MERGE, patch, 0, ret, e);
+}
+
+/* The last step, of live, which was just made. */
+static int give_fields_back(struct turn *t, const struct json *live, struct err *e)
+{
+	cleanup_json struct json *answer = NULL;
+	int r = restore_fields(t, live, &answer, e);
+
+	rebirth_forget(t);
+	if (r)
+		return err_wrap(e, "managed fields of StatefulSet %s", t->name);
+	if (answer)
+		(void)cache_put(t->o->cache, CACHE_STATEFULSET, answer);
+	rebirth_done(t);
+	return 0;
 }
 
 /* The StatefulSet goes once the garbage collector has let go of its pods; then it is made again. */
@@ -280,16 +293,47 @@ static int finish(struct turn *t, bool *ret_busy, struct err *e)
 	if (r)
 		return err_wrap(e, "making StatefulSet %s again", t->name);
 	(void)cache_put(t->o->cache, CACHE_STATEFULSET, answer);
-	json_free(take(t->memory->reborn));
-	r = restore_fields(t, &answer, e);
-	json_free(take(t->memory->fields));
+	r = give_fields_back(t, answer, e);
 	if (r)
-		return err_wrap(e, "managed fields of StatefulSet %s", t->name);
-	(void)cache_put(t->o->cache, CACHE_STATEFULSET, answer);
+		return r;
 	tell(t, false, "ClaimsGrown",
 	     "StatefulSet made again with larger claims; no pod restarted");
 	queue_add(t->o->queue, t->key);
 	return 0;
+}
+
+/* Made, but nobody has told yet who owns which field: as the answer to a plain creation has it. */
+static bool is_half_born(const struct turn *t)
+{
+	cleanup_json struct json *owned = NULL;
+
+	if (!t->facts.exists || t->leaving || !t->facts.has_claims || !t->facts.intent[0])
+		return false;
+	owned = compare_owned(t->sts, DESIRED_MANAGER);
+	return !owned;
+}
+
+/* What another process has begun. */
+static int recall(struct turn *t, bool *ret_busy, struct err *e)
+{
+	struct fleet_memory *m = t->memory;
+	bool half = is_half_born(t);
+	int r;
+
+	if (m->reborn && t->facts.exists && !t->facts.terminating &&
+	    !str_eq(t->facts.uid, m->former))
+		rebirth_forget(t); /* somebody else was faster */
+	if (t->facts.exists && !half)
+		m->recalled = false;
+	if (m->reborn || m->recalled || !t->app->storage.set ||
+	    (t->facts.exists ? !half : t->n_pods == 0))
+		return 0;
+	r = rebirth_recall(t, e);
+	if (r || !half || !m->reborn)
+		return r;
+	*ret_busy = true;
+	queue_add(t->o->queue, t->key);
+	return give_fields_back(t, t->sts, e);
 }
 
 int claims_grow(struct turn *t, bool *ret_busy, struct err *e)
@@ -298,6 +342,9 @@ int claims_grow(struct turn *t, bool *ret_busy, struct err *e)
 	int r;
 
 	*ret_busy = false;
+	r = recall(t, ret_busy, e);
+	if (r || *ret_busy)
+		return r;
 	if (t->memory->reborn)
 		return finish(t, ret_busy, e);
 	if (!at_rest(t) || !wants_growth(t, size))

@@ -6,8 +6,8 @@
  *
  * Growing: only a fleet at rest. First every claim is asked to grow; then the StatefulSet, whose claim templates nobody can
  * change, is deleted without its pods and made again as it was, template byte for byte, size and partition included, with
- * the larger claim template. No pod notices. A process that ends in between leaves pods without a StatefulSet, which the
- * next one makes anew, as after a deletion by hand.
+ * the larger claim template. No pod notices. A process that ends in between leaves pods without a StatefulSet, and a note of
+ * it (rebirth.h), by which the next one makes the same again.
  */
 #ifndef CONTROLLER_CLAIMS_H
 #define CONTROLLER_CLAIMS_H

@@ -48,6 +48,15 @@ static void on_event(void *ctx, size_t kind, enum kube_watch_type type, const st
 	w->d->o.changed(w->d->o.ctx);
 }
 
+static void on_relist(void *ctx, size_t kind, const struct kube_relist *r)
+{
+	const struct watched *w = ctx;
+
+	(void)kind;
+	if (w->d->o.relist)
+		w->d->o.relist(w->d->o.ctx, w->kind, r);
+}
+
 static bool is_ending(struct discovery *d)
 {
 	bool ending;
@@ -95,6 +104,7 @@ static void begin_watch(struct discovery *d, int i)
 					   .n = 1,
 					   .namespaces = d->o.namespaces,
 					   .handler = on_event,
+					   .relist = on_relist,
 					   .ctx = w };
 	struct kube_watch *watch = NULL;
 	struct err e = ERR_INIT;

@@ -30,6 +30,7 @@ struct discovery_opts {
 	bool look_for_retry; /* whether HTTPRoute has `retry` is of interest */
 	/* In the thread of a watch, for everything but KUBE_SYNCED; kind is an enum cache_kind. Must not stop us. */
 	kube_watch_handler *event;
+	kube_watch_relist *relist; /* the same; NULL: none */
 	/* Something is there, readable or gone that was not before; from any of our threads. */
 	void (*changed)(void *ctx);
 	void *ctx;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/celld/image.h"
 #include "controller/desired.h"
 
 /* celld exits with 3 when it has fenced itself: lease lost, store or credential broken. */
@@ -226,6 +227,24 @@ static int64_t max_cells_of(const struct json *spec)
 	return 0;
 }
 
+/* What the annotation says; of what another operator has made, the image's tag. */
+static bool read_version(const struct json *notes, const struct json *spec, struct version *ret)
+{
+	const struct json *all = json_get(spec, "containers"), *celld = json_first(all);
+	const char *image;
+
+	if (version_read(json_get_str(notes, ANNOTATION_CELLD_VERSION), ret))
+		return true;
+	for (const struct json *c = celld; c; c = json_next(c)) {
+		const char *name = json_get_str(c, "name");
+
+		if (name && str_eq(name, DESIRED_CONTAINER))
+			celld = c;
+	}
+	image = json_get_str(celld, "image");
+	return image && image_celld_version(image, NULL, ret, NULL);
+}
+
 bool fleet_read_pod(const struct json *pod, struct fleet_pod *ret)
 {
 	const struct json *meta = json_get(pod, "metadata");
@@ -247,7 +266,7 @@ bool fleet_read_pod(const struct json *pod, struct fleet_pod *ret)
 	copy(p.owner_uid, sizeof(p.owner_uid), fleet_controller_of(pod));
 	copy(p.revision, sizeof(p.revision), json_get_str(labels, "controller-revision-hash"));
 	copy(p.app_version, sizeof(p.app_version), json_get_str(notes, ANNOTATION_APP_VERSION));
-	p.has_version = version_read(json_get_str(notes, ANNOTATION_CELLD_VERSION), &p.version);
+	p.has_version = read_version(notes, json_get(pod, "spec"), &p.version);
 	p.terminating = json_get(meta, "deletionTimestamp") != NULL;
 	p.running = phase && str_eq(phase, "Running");
 	p.ready = condition_is(status, "Ready", "True");
@@ -317,7 +336,7 @@ void fleet_read_sts(const struct json *sts, struct fleet_sts *ret)
 	s.has_current_version =
 		!str_eq(s.current_revision, s.update_revision) &&
 		version_read(json_get_str(notes, ANNOTATION_CURRENT), &s.current_version);
-	s.has_version = version_read(json_get_str(marks, ANNOTATION_CELLD_VERSION), &s.version);
+	s.has_version = read_version(marks, json_get(template, "spec"), &s.version);
 	copy(s.app_version, sizeof(s.app_version), json_get_str(marks, ANNOTATION_APP_VERSION));
 	s.has_claims = json_len(json_get(spec, "volumeClaimTemplates")) > 0;
 	s.bucket_durability = uses_bucket(template);

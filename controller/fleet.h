@@ -18,8 +18,9 @@ struct fleet_pod {
 	int ordinal;
 	bool terminating, ready, running;
 	bool has_version;
-	struct version version; /* annotation celld-version: what it was created to run */
-	char app_version[132];	/* annotation app-version */
+	struct version
+		version; /* annotation celld-version, else the image's tag: what it was created to run */
+	char app_version[132]; /* annotation app-version */
 	enum rollout_fault fault;
 	char fault_text
 		[FLEET_TEXT]; /* the scheduler's or the kubelet's words, the last termination message */
@@ -39,7 +40,7 @@ struct fleet_sts {
 	char intent[72], renderer[32];
 	char current_revision[FLEET_NAME], update_revision[FLEET_NAME];
 	bool has_version;
-	struct version version; /* template annotation celld-version */
+	struct version version; /* template annotation celld-version, else the image's tag */
 	char app_version[132];	/* template annotation app-version */
 	/* What the current revision runs, while it is not the update revision: a pod below the partition that is lost comes back
 	 * on it, also when no pod shows it any more. */

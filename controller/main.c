@@ -25,8 +25,10 @@
 #include "controller/cache.h"
 #include "controller/exclusive.h"
 #include "controller/options.h"
+#include "controller/presence.h"
 #include "controller/queue.h"
 #include "controller/reconcile.h"
+#include "controller/relist.h"
 #include "controller/secrets.h"
 #include "controller/slots.h"
 #include "controller/snapshot.h"
@@ -171,6 +173,13 @@ static void on_changed(void *ctx)
 		look_at_all(p);
 }
 
+static void on_relist(void *ctx, size_t kind, const struct kube_relist *r)
+{
+	const struct program *p = ctx;
+
+	relist_step(p->cache, p->queue, (enum cache_kind)kind, r);
+}
+
 static bool one_turn(struct program *p, size_t worker, const char *key)
 {
 	int64_t begun = clock_mono_ms();
@@ -296,6 +305,8 @@ static int start_watch(struct program *p, struct err *e)
 				     .n = CACHE_OPTIONAL,
 				     .namespaces = &p->o.namespaces,
 				     .handler = on_event,
+				     .relist = on_relist,
+				     .presence = presence_log,
 				     .ctx = p };
 	struct kube_watch *w;
 	int r;
@@ -549,15 +560,6 @@ static void block_signals(void)
 	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
-static void set_log(const struct options *o)
-{
-	enum log_level level = LOG_INFO;
-
-	(void)log_level_read(o->log_level, &level);
-	log_set_level(level);
-	log_set_format(str_eq(o->log_format, "json") ? LOG_JSON : LOG_TEXT);
-}
-
 int main(int argc, char **argv)
 {
 	static struct program p;
@@ -575,7 +577,7 @@ int main(int argc, char **argv)
 		options_done(&p.o);
 		return EXIT_SUCCESS;
 	}
-	set_log(&p.o);
+	options_set_log(&p.o);
 	protect();
 	block_signals();
 	if (http_global_init(&e) || start(&p, &e)) {

@@ -5,6 +5,7 @@
 #define CONTROLLER_OBSERVE_H
 
 #include "common/digest.h"
+#include "controller/damp.h"
 #include "controller/fleet.h"
 
 /* What one sweep learned of a pod. */
@@ -30,6 +31,9 @@ struct fleet_memory {
 		[DIGEST_HEX]; /* digest of a StatefulSet that is not stored as it is written: see workload.c */
 	/* of claims.c while it makes the StatefulSet again: what is to be made, and who owned which field; owned */
 	struct json *reborn, *fields;
+	char former[FLEET_UID]; /* of the StatefulSet that reborn was; "": not known */
+	bool recalled;		/* rebirth.c has looked for a note of it */
+	struct damp damp;	/* of the objects that are written */
 };
 
 struct observe_input {

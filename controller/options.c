@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/flags.h"
+#include "common/log.h"
 
 enum { MINUTE = 60000, HOUR = 3600000 };
 
@@ -119,4 +120,13 @@ void options_done(struct options *o)
 	strlist_done(&o->namespaces);
 	settings_options_done(&o->settings);
 	desired_flags_done(&o->around);
+}
+
+void options_set_log(const struct options *o)
+{
+	enum log_level level = LOG_INFO;
+
+	(void)log_level_read(o->log_level, &level);
+	log_set_level(level);
+	log_set_format(str_eq(o->log_format, "json") ? LOG_JSON : LOG_TEXT);
 }

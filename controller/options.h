@@ -35,5 +35,7 @@ struct options {
 int options_read(int argc, char **argv, struct options *ret, struct err *e);
 void options_help(void);
 void options_done(struct options *o);
+/* Level and format of the log, as they are asked for. */
+void options_set_log(const struct options *o);
 
 #endif

@@ -12,6 +12,7 @@ struct item {
 	bool ready, working, again;
 	int64_t due;   /* monotonic; 0: not delayed */
 	int64_t since; /* monotonic, when it became ready */
+	int64_t held;  /* monotonic, not to be had before */
 	int failures;
 	struct item *next; /* in the list of ready ones */
 };
@@ -77,15 +78,22 @@ static struct item *item_of(struct queue *q, const char *key)
 	return i;
 }
 
+static void delay(struct queue *q, struct item *i, int64_t ms);
+
 static void make_ready(struct queue *q, struct item *i)
 {
+	int64_t wait = i->held ? i->held - clock_mono_ms() : 0;
+
 	if (i->due) {
 		i->due = 0;
 		q->stats.delayed--;
 	}
 	if (i->working) {
 		i->again = true;
+	} else if (wait > 0) {
+		delay(q, i, wait);
 	} else if (!i->ready) {
+		i->held = 0;
 		i->ready = true;
 		i->since = clock_mono_ms();
 		i->next = NULL;
@@ -126,6 +134,16 @@ void queue_add_after(struct queue *q, const char *key, int64_t ms)
 	(void)pthread_mutex_unlock(&q->lock);
 }
 
+void queue_hold(struct queue *q, const char *key, int64_t ms)
+{
+	struct item *i;
+
+	(void)pthread_mutex_lock(&q->lock);
+	i = item_of(q, key);
+	i->held = clock_mono_ms() + ms + (int64_t)rand_r(&q->seed) % (ms / 10 + 1);
+	(void)pthread_mutex_unlock(&q->lock);
+}
+
 struct due_walk {
 	struct queue *q;
 	int64_t now, next;
@@ -141,7 +159,7 @@ static void look_at(const char *key, void *value, void *ctx)
 		return;
 	if (i->due <= w->now)
 		make_ready(w->q, i);
-	else if (i->due < w->next)
+	if (i->due && i->due < w->next)
 		w->next = i->due;
 }
 
@@ -206,16 +224,17 @@ char *queue_get(struct queue *q)
 	return key;
 }
 
-/* Doubling from the first pause to the largest, each between a half and the whole of it. */
+/* Doubling from the first pause to the largest, each between a half and the whole of it; no less than it is held. */
 static int64_t pause_of(struct queue *q, const struct item *i)
 {
-	int64_t ms = q->first_ms;
+	int64_t ms = q->first_ms, held = i->held - clock_mono_ms();
 
 	for (int n = 1; n < i->failures && ms < q->most_ms; n++)
 		ms *= 2;
 	if (ms > q->most_ms)
 		ms = q->most_ms;
-	return ms / 2 + (int64_t)rand_r(&q->seed) % (ms / 2 + 1);
+	ms = ms / 2 + (int64_t)rand_r(&q->seed) % (ms / 2 + 1);
+	return ms > held ? ms : held;
 }
 
 void queue_done(struct queue *q, const char *key, bool failed)

@@ -19,6 +19,8 @@ void queue_free(struct queue *q);
 void queue_add(struct queue *q, const char *key);
 /* Not before ms have passed; an earlier moment that was asked for before stays. */
 void queue_add_after(struct queue *q, const char *key, int64_t ms);
+/* Not before ms, and up to a tenth more, have passed, whoever adds it meanwhile: the server has asked for it. */
+void queue_hold(struct queue *q, const char *key, int64_t ms);
 /* Waits for a key; the caller's text, or NULL when the queue has been closed. */
 char *queue_get(struct queue *q) must_use;
 /* The worker is done with key. failed: come back after its back-off; else the back-off starts anew next time. */

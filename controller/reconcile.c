@@ -14,6 +14,7 @@
 #include "controller/detail.h"
 #include "controller/slots.h"
 #include "controller/stores.h"
+#include "controller/tell.h"
 #include "controller/turn.h"
 
 /* A sweep that is older than this is made anew before a gate is asked. */
@@ -22,6 +23,9 @@ enum { SWEEP_AGAIN_MS = 2000 };
 enum { FOREIGN_MS = 30000 };
 /* Claims are not watched: whether a foreign one has gone is looked at again after. */
 enum { CLAIMS_AGAIN_MS = 30000 };
+
+/* How many Events one turn sends at most, those of others included. */
+enum { EVENTS = 64 };
 
 struct reconciler {
 	struct reconcile_opts o;
@@ -33,8 +37,9 @@ static void free_memory(void *p)
 {
 	struct fleet_memory *m = p;
 
-	json_free(m->reborn);
+	json_free(m->reborn); /* rebirth.c's */
 	json_free(m->fields);
+	damp_done(&m->damp);
 	free(m);
 }
 
@@ -131,13 +136,14 @@ static int check_claims(struct turn *t, struct err *e)
 	return 0;
 }
 
-/* The first write of a roll needs a slot, which is given back at rest. */
 static void ask_for_slot(struct turn *t)
 {
 	struct rollout_decision *d = &t->decision;
+	enum slots_need need = slots_need(d->write);
 
-	if ((d->write != ROLLOUT_WRITE_FREEZE && d->write != ROLLOUT_WRITE_STOP) ||
-	    slots_take(t->o->slots, t->key))
+	if (need == SLOTS_FORCE)
+		slots_force(t->o->slots, t->key);
+	if (need != SLOTS_ASK || slots_take(t->o->slots, t->key))
 		return;
 	d->write = ROLLOUT_WRITE_NONE;
 	d->reason = ROLLOUT_SLOT;
@@ -147,9 +153,35 @@ static void ask_for_slot(struct turn *t)
 
 static void give_slot(struct turn *t)
 {
-	if (t->facts.partition == ROLLOUT_REST && t->facts.remembered < 0 &&
-	    t->decision.phase != ROLLOUT_RECREATING)
+	if (!slots_are_kept(t->obs, &t->decision))
 		slots_give(t->o->slots, t->key);
+}
+
+/* Whoever held the write back has asked for the next try. */
+static void begin_nothing(struct turn *t)
+{
+	struct rollout_decision *d = &t->decision;
+
+	if (d->write == ROLLOUT_WRITE_NONE)
+		return;
+	d->write = ROLLOUT_WRITE_NONE;
+	d->reason = ROLLOUT_CHILD;
+	d->ordinal = -1;
+	d->requeue = 0;
+}
+
+/*
+ * Nothing new is begun while an object of the fleet is missing or not as it should be; what has begun goes on, since a roll
+ * that waits half way, or a fleet that is stopped, would be the larger harm.
+ */
+static void wait_for_children(struct turn *t)
+{
+	struct rollout_decision *d = &t->decision;
+
+	if (t->trouble.code != ERR_NONE &&
+	    (d->write == ROLLOUT_WRITE_CREATE || d->write == ROLLOUT_WRITE_FREEZE ||
+	     d->write == ROLLOUT_WRITE_STOP))
+		begin_nothing(t);
 }
 
 /* What is due by the cache is decided again on what the API server has now; then it is written. */
@@ -158,21 +190,34 @@ static int act(struct turn *t, bool *ret_wrote, struct err *e)
 	int r;
 
 	*ret_wrote = false;
+	wait_for_children(t);
 	ask_for_slot(t);
-	if (t->decision.write == ROLLOUT_WRITE_NONE)
+	if (t->decision.write == ROLLOUT_WRITE_NONE && !workload_adopts(t))
 		return 0;
 	r = turn_read_live(t, e);
 	if (r)
 		return r;
 	turn_decide(t);
+	if (workload_adopts(t)) {
+		r = workload_take_over(t, e);
+		*ret_wrote = !r;
+		return r;
+	}
 	keep_size(t);
+	wait_for_children(t);
 	ask_for_slot(t);
 	if (t->decision.write == ROLLOUT_WRITE_NONE)
 		return 0;
 	r = check_claims(t, e);
 	if (r || t->decision.write == ROLLOUT_WRITE_NONE)
 		return r;
+	if (workload_held(t)) {
+		begin_nothing(t);
+		return 0;
+	}
 	r = workload_write(t, e);
+	if (!r)
+		workload_wrote(t);
 	*ret_wrote = !r;
 	return r;
 }
@@ -222,9 +267,12 @@ static bool ask_for_sweep(struct turn *t)
 	return false;
 }
 
+/* Conditions beside those of status.c, at most. */
+enum { MORE = 9 };
+
 static struct json *make_status(struct turn *t)
 {
-	struct status_condition more[9];
+	cleanup(freep) struct status_condition *more = xcalloc(MORE, sizeof(*more));
 	struct status_input in = {
 		.app = t->app,
 		.obs = t->obs,
@@ -241,6 +289,7 @@ static struct json *make_status(struct turn *t)
 		.more = more,
 		.url = t->around.url,
 		.refused_text = t->refused_text,
+		.trouble = &t->trouble,
 	};
 	char now[CLOCK_TEXT];
 
@@ -260,24 +309,20 @@ static struct json *make_status(struct turn *t)
 	return status_build(&in);
 }
 
-/* A status that says that a member needs hands is an Event too. */
+/* A status that says that a member needs hands is an Event too, where people look: at the pod, or what cannot make it. */
 static void tell_stuck(struct turn *t, const struct json *status)
 {
-	struct event_about about = { .api_version = WORKERAPP_API,
-				     .kind = "WorkerApp",
-				     .namespace = t->app->namespace,
-				     .name = t->app->name,
-				     .uid = t->app->uid,
-				     .resource_version = t->app->resource_version };
-
 	for (const struct json *c = json_first(json_get(status, "conditions")); c;
 	     c = json_next(c)) {
-		const char *reason = json_get_str(c, "reason");
+		const struct tell what = { true, json_get_str(c, "reason"), "Wait",
+					   json_get_str(c, "message") };
 
-		if (reason && str_eq(json_get_str(c, "type"), "Progressing") &&
-		    (str_eq(reason, "MemberStuck") || str_eq(reason, "FailedCreate")))
-			event_emit(t->o->events, &about, true, reason, "Wait",
-				   json_get_str(c, "message"));
+		if (!what.reason || !str_eq(json_get_str(c, "type"), "Progressing"))
+			continue;
+		if (str_eq(what.reason, "MemberStuck"))
+			tell_pod(t, t->decision.ordinal, &what);
+		else if (str_eq(what.reason, "FailedCreate"))
+			tell_workload(t, &what);
 	}
 }
 
@@ -314,16 +359,60 @@ static int write_status(struct turn *t, struct err *e)
 
 static void tell_refusal(struct turn *t)
 {
-	struct event_about about = { .api_version = WORKERAPP_API,
-				     .kind = "WorkerApp",
-				     .namespace = t->app->namespace,
-				     .name = t->app->name,
-				     .uid = t->app->uid,
-				     .resource_version = t->app->resource_version };
+	const struct tell what = { true, t->verdict.refusal.reason, "Refuse",
+				   t->verdict.refusal.message };
 
-	if (t->verdict.refusal.reason)
-		event_emit(t->o->events, &about, true, t->verdict.refusal.reason, "Refuse",
-			   t->verdict.refusal.message);
+	if (what.reason)
+		tell_app(t, &what);
+}
+
+static int apply_children(struct turn *t, struct err *e)
+{
+	int r = 0;
+
+	if (turn_acts(t) && !t->obs->no_workload && !t->bucket.store_missing) {
+		r = children_apply(t, e);
+		if (r)
+			return r;
+		if (t->foreign) {
+			t->obs->refused = true;
+			rollout_decide(t->obs, &t->decision);
+		}
+	}
+	return t->leaving ? 0 : around_apply(t, e);
+}
+
+/* The workload. What the API server refuses is for the status, which is written all the same. */
+static int apply_workload(struct turn *t, bool *ret_busy, bool *ret_wrote, struct err *e)
+{
+	struct err why = ERR_INIT;
+	int r = claims_grow(t, ret_busy, &why);
+
+	if (!r && !*ret_busy)
+		r = act(t, ret_wrote, &why);
+	if (r && trouble_is_refusal(&why)) {
+		trouble_refused(&t->trouble, &why);
+		turn_read_cached(t); /* a read that failed has left nothing to tell of */
+		turn_decide(t);
+		begin_nothing(t);
+		return 0;
+	}
+	if (r)
+		*e = why;
+	return r;
+}
+
+static int tell(struct turn *t, struct err *e)
+{
+	int r;
+
+	detail_find(t, &t->refused_text);
+	r = write_status(t, e);
+	if (r)
+		return r;
+	tell_refusal(t);
+	trouble_tell(t);
+	return 0;
 }
 
 static int work(struct turn *t, struct err *e)
@@ -333,26 +422,14 @@ static int work(struct turn *t, struct err *e)
 
 	turn_read_cached(t);
 	turn_decide(t);
-	if (!t->verdict.refusal.reason && !t->obs->no_workload && !t->bucket.store_missing &&
-	    !t->leaving) {
-		r = children_apply(t, e);
-		if (r)
-			return r;
-		if (t->foreign) {
-			t->obs->refused = true;
-			rollout_decide(t->obs, &t->decision);
-		}
-	}
-	r = t->leaving ? 0 : around_apply(t, e);
+	r = apply_children(t, e);
 	if (!r)
-		r = claims_grow(t, &busy, e);
-	if (!r && !busy)
-		r = act(t, &wrote, e);
+		r = apply_workload(t, &busy, &wrote, e);
 	if (r || busy)
 		return r;
 	if (wrote) {
-		queue_add(t->o->queue, t->key); /* the status of what has become of it */
-		return 0;
+		queue_add(t->o->queue, t->key);	    /* the status of what has become of it */
+		return trouble_end(&t->trouble, e); /* it is tried again, later and later */
 	}
 	give_slot(t);
 	bucket_tell(t);
@@ -360,13 +437,9 @@ static int work(struct turn *t, struct err *e)
 		t->decision.requeue = FOREIGN_MS;
 	if (t->decision.requeue > 0)
 		queue_add_after(t->o->queue, t->key, t->decision.requeue);
-	if (ask_for_sweep(t))
-		return 0;
-	detail_find(t, &t->refused_text);
-	r = write_status(t, e);
-	if (!r)
-		tell_refusal(t);
-	return r;
+	if (!ask_for_sweep(t))
+		r = tell(t, e);
+	return r ? r : trouble_end(&t->trouble, e);
 }
 
 bool reconcile(struct reconciler *r, const char *key)
@@ -388,7 +461,9 @@ bool reconcile(struct reconciler *r, const char *key)
 		log_debug("will look again", "app", key, "why", e.message, NULL);
 	else if (result && result != -ERR_CANCELED)
 		log_warn("reconcile failed", "app", key, "error", e.message, NULL);
+	if (result && e.retry_after_ms > 0)
+		queue_hold(r->o.queue, key, e.retry_after_ms);
 	turn_done(&t);
-	(void)event_flush(r->o.events, 8);
+	(void)event_flush(r->o.events, EVENTS);
 	return result == 0;
 }

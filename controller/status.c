@@ -28,6 +28,20 @@ const char *status_phase(enum rollout_phase phase)
 	return "";
 }
 
+enum rollout_phase status_shown_phase(const struct status_input *in)
+{
+	const char *before = json_get_str(in->app->status, "phase");
+	const struct rollout_obs *o = in->obs;
+	enum rollout_phase now = in->decision->phase;
+	bool starts = !o->template_due && (o->partition == 0 || o->partition == ROLLOUT_REST);
+
+	if (!before || !o->exists || (now != ROLLOUT_PENDING && now != ROLLOUT_ROLLING_OUT))
+		return now;
+	if (str_eq(before, "Recreating") && (now == ROLLOUT_PENDING || starts))
+		return ROLLOUT_RECREATING;
+	return str_eq(before, "RollingOut") ? ROLLOUT_ROLLING_OUT : now;
+}
+
 static const char *fault_text(enum rollout_fault fault)
 {
 	switch (fault) {
@@ -303,13 +317,26 @@ static const char *progress_reason(const struct status_input *in)
 		return "FailedCreate";
 	if (status_is_stuck(in))
 		return "MemberStuck";
-	return status_phase(d->phase);
+	return status_phase(status_shown_phase(in));
+}
+
+/* A spec that is not acted on comes before an object that cannot be written. */
+static void degraded_condition(const struct status_input *in, struct json *all)
+{
+	const struct refusal *r = in->refusal;
+
+	if (r->reason)
+		condition(in, all, "Degraded", "True", r->reason, r->message);
+	else if (in->trouble && in->trouble->reason)
+		condition(in, all, "Degraded", "True", in->trouble->reason, in->trouble->message);
+	else
+		condition(in, all, "Degraded", "False", status_phase(status_shown_phase(in)), "");
 }
 
 static struct json *conditions(const struct status_input *in, const char *waiting)
 {
 	struct json *all = json_new_array();
-	enum rollout_phase phase = in->decision->phase;
+	enum rollout_phase phase = status_shown_phase(in);
 	const char *name = status_phase(phase);
 	bool refused = in->refusal->reason != NULL;
 	bool moving = phase == ROLLOUT_RECREATING || phase == ROLLOUT_ROLLING_OUT ||
@@ -323,8 +350,7 @@ static struct json *conditions(const struct status_input *in, const char *waitin
 	condition(in, all, "Available", count_ready(in) > 0 ? "True" : "False", name,
 		  count_ready(in) > 0 ? "" : "no pod is Ready");
 	condition(in, all, "Progressing", moving ? "True" : "False", progress_reason(in), waiting);
-	condition(in, all, "Degraded", refused ? "True" : "False",
-		  refused ? in->refusal->reason : name, refused ? in->refusal->message : "");
+	degraded_condition(in, all);
 	fleet_state_condition(in, all);
 	for (size_t i = 0; i < in->n_more; i++)
 		condition(in, all, in->more[i].type, in->more[i].status, in->more[i].reason,
@@ -437,7 +463,7 @@ static struct json *rollout(const struct status_input *in, const char *waiting)
 	const struct json *old = json_get(in->app->status, "rollout");
 	const char *before = json_get_str(old, "waitingOn");
 	const char *since = json_get_str(old, "since");
-	enum rollout_phase phase = in->decision->phase;
+	enum rollout_phase phase = status_shown_phase(in);
 	bool same = since && str_eq(before ? before : "", waiting);
 	int kept = in->sts->exists ? in->sts->remembered : status_kept_size(in->app);
 	struct json *r;
@@ -475,7 +501,7 @@ struct json *status_build(const struct status_input *in)
 	cleanup(freep) char *where = url(in);
 
 	json_set_int(s, "observedGeneration", in->app->generation);
-	json_set_str_always(s, "phase", status_phase(in->decision->phase));
+	json_set_str_always(s, "phase", status_phase(status_shown_phase(in)));
 	json_set_str(s, "expectedAppVersion", in->expected);
 	json_set_str(s, "rolledOutAppVersion", rolled_out(in));
 	json_set(s, "rollout", rollout(in, waiting));

@@ -9,6 +9,7 @@
 
 #include "common/workerapp.h"
 #include "controller/observe.h"
+#include "controller/trouble.h"
 
 /* Why a spec is not acted on. */
 struct refusal {
@@ -37,9 +38,10 @@ struct status_input {
 	bool tells_deployment;	  /* this celld says in /state which version it serves */
 	const struct status_condition *more; /* n_more */
 	size_t n_more;
-	const char *url;	  /* from outside of the cluster; NULL: it has none */
-	const char *refused_text; /* why the API server makes no pod; NULL or "": not known */
-	const char *now;	  /* RFC 3339 */
+	const struct trouble *trouble; /* NULL: none */
+	const char *url;	       /* from outside of the cluster; NULL: it has none */
+	const char *refused_text;      /* why the API server makes no pod; NULL or "": not known */
+	const char *now;	       /* RFC 3339 */
 };
 
 /* The whole status; the caller's. */
@@ -50,6 +52,11 @@ char *status_waiting_on(const struct status_input *in) must_use;
 bool status_is_stuck(const struct status_input *in);
 /* The size that a stopped fleet comes back with, as the app's status has it; -1: none. */
 int status_kept_size(const struct workerapp *app);
+/*
+ * The phase that people see. A decision knows nothing of the past: between its last write and the last pod that is Ready a roll
+ * looks like a fleet that starts, and a Recreate whose pods start looks like a roll. Both keep their name to the end.
+ */
+enum rollout_phase status_shown_phase(const struct status_input *in);
 /* "RollingOut" */
 const char *status_phase(enum rollout_phase phase);
 

@@ -293,5 +293,7 @@ bool stores_reconcile(struct stores *s, const char *key)
 
 	if (r && r != -ERR_CONFLICT && r != -ERR_NOT_FOUND && r != -ERR_CANCELED)
 		log_warn("CelldObjectStore", "store", key + 1, "error", e.message, NULL);
+	if (r && e.retry_after_ms > 0)
+		queue_hold(s->o.queue, key, e.retry_after_ms);
 	return r == 0 || r == -ERR_NOT_FOUND;
 }

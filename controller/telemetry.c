@@ -147,13 +147,18 @@ static void write_watches(struct kube_watch *w, struct buf *to)
 {
 	static const char *const names[] = { "kind" };
 	struct kube_watch_stats s[CACHE_KINDS];
+	size_t n = kube_watch_kinds(w);
+	int64_t away = kube_watch_away_ms(w);
 
-	for (size_t k = 0; k < CACHE_KINDS; k++)
+	family(to, NAME("apiserver_away_seconds"), METRIC_GAUGE,
+	       "For how long the API server has been away; 0: it is there",
+	       away ? (double)(clock_mono_ms() - away + 1) / 1000 : 0);
+	for (size_t k = 0; k < n; k++)
 		kube_watch_stats(w, k, &s[k]);
 	for (size_t i = 0; i < array_len(watch_table); i++) {
 		metrics_write_family(to, watch_table[i].name, watch_table[i].kind,
 				     watch_table[i].help);
-		for (size_t k = 0; k < CACHE_KINDS; k++) {
+		for (size_t k = 0; k < n; k++) {
 			double v = watch_table[i].value(&s[k]);
 
 			if (v >= 0)

@@ -178,6 +178,21 @@ static void observe(struct turn *t, bool due)
 	o->recheck = t->o->recheck_ms;
 }
 
+bool turn_acts(const struct turn *t)
+{
+	return !t->verdict.refusal.reason && !t->foreign && !t->leaving;
+}
+
+struct event_about turn_about(const struct turn *t)
+{
+	return (struct event_about){ .api_version = WORKERAPP_API,
+				     .kind = "WorkerApp",
+				     .namespace = t->app->namespace,
+				     .name = t->app->name,
+				     .uid = t->app->uid,
+				     .resource_version = t->app->resource_version };
+}
+
 bool turn_serves_version(const struct turn *t)
 {
 	return t->version_known &&
@@ -234,6 +249,7 @@ void turn_done(struct turn *t)
 	free(t->refused_text);
 	free(t->obs);
 	bucket_view_done(&t->bucket);
+	trouble_done(&t->trouble);
 	faults_done(&t->faults);
 	workerapp_free(t->app);
 }

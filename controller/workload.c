@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "common/kube/client.h"
-#include "common/kube/event.h"
 #include "common/log.h"
 #include "controller/compare.h"
-#include "controller/turn.h"
+#include "controller/tell.h"
+
+/* Annotation renderer of a template that we have not made. */
+#define ADOPTED "adopted"
 
 static const struct kube_kind *statefulset(void)
 {
@@ -79,12 +81,20 @@ static bool tolerate(struct turn *t, const struct json *answer)
 	return true;
 }
 
+bool workload_adopts(const struct turn *t)
+{
+	return t->facts.exists && !t->facts.intent[0] && turn_acts(t) && !t->app->paused &&
+	       !t->bucket.store_missing && t->version_known && t->app_version;
+}
+
 bool workload_due(const struct turn *t)
 {
 	cleanup_json struct json *want = NULL;
 	char intent[DIGEST_HEX], digest[DIGEST_HEX];
 	bool asked;
 
+	if (workload_adopts(t))
+		return false;
 	/* without its store nobody knows what the template should be */
 	if (t->bucket.store_missing || !t->facts.exists || !t->version_known || !t->app_version)
 		return false;
@@ -194,6 +204,38 @@ static struct json *make_body(const struct turn *t)
 	return body;
 }
 
+int workload_take_over(struct turn *t, struct err *e)
+{
+	cleanup_json struct json *body = live_body(t);
+	cleanup_json struct json *answer = NULL;
+	const struct tell what = {
+		false, "FleetAdopted", "Reconcile",
+		"the StatefulSet was taken over as it is; no pod restarts before the spec changes"
+	};
+	struct kube_apply_opts how = { .field_manager = DESIRED_MANAGER, .force = true };
+	struct json *meta = json_object_at(body, "metadata");
+	struct json *notes = json_object_at(meta, "annotations");
+	struct json *update = json_object_at(json_object_at(body, "spec"), "updateStrategy");
+	char intent[DIGEST_HEX];
+	int r;
+
+	desired_intent(&t->input, intent);
+	json_set_str(notes, ANNOTATION_INTENT, intent);
+	json_set_str(notes, ANNOTATION_RENDERER, ADOPTED);
+	json_set_str_always(update, "type", "RollingUpdate");
+	json_set_int(json_object_at(update, "rollingUpdate"), "partition", ROLLOUT_REST);
+	json_set_int(json_object_at(body, "spec"), "replicas", t->facts.replicas);
+	json_set_str(meta, "uid", t->facts.uid);
+	json_set_str(meta, "resourceVersion", t->facts.resource_version);
+	r = kube_apply(t->o->client, statefulset(), t->app->namespace, body, &how, &answer, e);
+	if (r)
+		return err_wrap(e, "taking over StatefulSet %s", t->name);
+	(void)cache_put(t->o->cache, CACHE_STATEFULSET, answer);
+	log_info("workload taken over", "app", t->key, NULL);
+	tell_workload(t, &what);
+	return 0;
+}
+
 static const char *event_reason(enum rollout_write w)
 {
 	switch (w) {
@@ -223,12 +265,7 @@ static void tell(const struct turn *t)
 {
 	const struct rollout_decision *d = &t->decision;
 	const char *reason = event_reason(d->write);
-	struct event_about about = { .api_version = WORKERAPP_API,
-				     .kind = "WorkerApp",
-				     .namespace = t->app->namespace,
-				     .name = t->app->name,
-				     .uid = t->app->uid,
-				     .resource_version = t->app->resource_version };
+	struct tell what = { .reason = reason, .action = "Reconcile" };
 	char note[160];
 
 	if (d->write == ROLLOUT_WRITE_STEP)
@@ -238,7 +275,11 @@ static void tell(const struct turn *t)
 			       d->replicas);
 	log_info("workload written", "app", t->key, "what", reason, "partition",
 		 log_int(d->partition).text, "replicas", log_int(d->replicas).text, NULL);
-	event_emit(t->o->events, &about, false, reason, "Reconcile", note);
+	what.note = note;
+	if (d->write == ROLLOUT_WRITE_STEP)
+		tell_pod(t, d->partition, &what);
+	else
+		tell_workload(t, &what);
 }
 
 bool workload_is_replaced(const struct turn *t)
@@ -256,6 +297,34 @@ static int replace_empty(const struct turn *t, struct err *e)
 					.grace_seconds = -1 };
 
 	return kube_delete(t->o->client, statefulset(), t->app->namespace, t->name, &how, e);
+}
+
+/* What is written, as long as it is the whole template: what somebody may undo. NULL: another write. The caller's. */
+static struct json *disputed(const struct turn *t)
+{
+	struct json *want;
+
+	if (t->decision.write != ROLLOUT_WRITE_CREATE && t->decision.write != ROLLOUT_WRITE_FREEZE)
+		return NULL;
+	want = wanted(t);
+	json_del(json_get_mutable(want, "spec"), "replicas");
+	json_del(json_get_mutable(want, "spec"), "updateStrategy");
+	return want;
+}
+
+bool workload_held(struct turn *t)
+{
+	cleanup_json struct json *want = disputed(t);
+
+	return want && children_held(t, CACHE_STATEFULSET, t->name, want);
+}
+
+void workload_wrote(struct turn *t)
+{
+	cleanup_json struct json *want = disputed(t);
+
+	if (want)
+		children_wrote(t, CACHE_STATEFULSET, t->name, want);
 }
 
 int workload_write(struct turn *t, struct err *e)

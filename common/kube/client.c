@@ -104,14 +104,14 @@ void kube_client_counts(struct kube_client *c,
 }
 
 /*
- * 429 is about all that we send, not about this request alone: nobody sends before the moment that the server names, plus
- * up to a tenth, so that not all come at once.
+ * 429 is about all that we send, not about this request alone, and so is 503 that names a moment: nobody sends before it,
+ * plus up to a tenth, so that not all come at once.
  */
 static void hold_back(struct kube_client *c, const struct http_response *r)
 {
 	int64_t wait = r->retry_after_ms > 0 ? r->retry_after_ms : 1000, until;
 
-	if (r->status != 429)
+	if (r->status != 429 && (r->status != 503 || r->retry_after_ms <= 0))
 		return;
 	until = clock_mono_ms() + wait + clock_mono_ms() % (wait / 10 + 1);
 	(void)pthread_mutex_lock(&c->lock);
@@ -159,22 +159,20 @@ static void limit_give_back(struct kube_client *c)
 static int limit_wait(struct kube_client *c, struct http_client *h, const struct call *call,
 		      struct err *e)
 {
-	int64_t wait = limit_reserve(c), held = hold_left(c), until, now;
+	int64_t turn = clock_mono_ms() + limit_reserve(c), held, wait;
 
-	if (held > wait)
-		wait = held;
-	until = clock_mono_ms() + wait;
-	if (!wait)
-		return 0;
-	if (until >= call->deadline_ms) {
-		limit_give_back(c);
-		(void)err_set(e, ERR_THROTTLED, "%lld ms to wait: %s", (long long)wait,
-			      held ? "the server asked for it" : "own rate limit");
-		e->retry_after_ms = (int)wait;
-		return -ERR_THROTTLED;
-	}
-	while ((now = clock_mono_ms()) < until) {
-		if (http_client_sleep(h, until - now) < 0)
+	/* the server may ask for more while we wait */
+	while ((wait = turn - clock_mono_ms()), (held = hold_left(c)), wait > 0 || held > 0) {
+		if (held > wait)
+			wait = held;
+		if (clock_mono_ms() + wait >= call->deadline_ms) {
+			limit_give_back(c);
+			(void)err_set(e, ERR_THROTTLED, "%lld ms to wait: %s", (long long)wait,
+				      held > 0 ? "the server asked for it" : "own rate limit");
+			e->retry_after_ms = (int)wait;
+			return -ERR_THROTTLED;
+		}
+		if (http_client_sleep(h, wait) < 0)
 			return err_set(e, ERR_CANCELED, "canceled");
 	}
 	return 0;

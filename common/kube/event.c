@@ -296,8 +296,8 @@ static int write_series(struct event_recorder *r, const struct item *i, const st
 			  SEND_MS, NULL, &e);
 }
 
-/* One item; what became of it. */
-static void send(struct event_recorder *r, const struct item *i, struct event_stats *done)
+/* One item; what became of it. False: the server took no request. */
+static bool send(struct event_recorder *r, const struct item *i, struct event_stats *done)
 {
 	int64_t now = clock_mono_ms();
 	struct series *s = map_get(r->series, i->key);
@@ -313,7 +313,7 @@ static void send(struct event_recorder *r, const struct item *i, struct event_st
 	s->count = repeat ? s->count + 1 : 1;
 	if (repeat && s->count > 2 && now - s->written_ms < REFRESH_MS) {
 		done->repeated++;
-		return;
+		return true;
 	}
 	result = repeat ? write_series(r, i, s) : create(r, i, s);
 	if (result == -ERR_NOT_FOUND && repeat) { /* the server lets Events expire */
@@ -327,25 +327,27 @@ static void send(struct event_recorder *r, const struct item *i, struct event_st
 		done->repeated++;
 	else
 		done->sent++;
+	return result != -ERR_TIMEOUT && result != -ERR_CANCELED;
 }
 
 size_t event_flush(struct event_recorder *r, int max)
 {
 	struct event_stats done = { .sent = 0 };
+	bool answers = true;
 	struct item i;
 	size_t left;
 
 	(void)pthread_mutex_lock(&r->lock);
 	if (r->sending)
 		max = 0;
-	while (r->n && max-- > 0) {
+	while (answers && r->n && max-- > 0) {
 		i = r->queue[r->first];
 		r->first = (r->first + 1) % QUEUE;
 		r->n--;
 		r->sending = true;
 		(void)pthread_mutex_unlock(&r->lock);
 		done = (struct event_stats){ .sent = 0 };
-		send(r, &i, &done);
+		answers = send(r, &i, &done);
 		item_done(&i);
 		(void)pthread_mutex_lock(&r->lock);
 		r->sending = false;

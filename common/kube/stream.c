@@ -37,6 +37,7 @@ void stream_done(struct stream *s)
 	seen_free(s->seen);
 	framer_done(&s->framer);
 	free(s->version);
+	free(s->newest);
 	free(s->next_page);
 }
 
@@ -46,6 +47,10 @@ static void set_version(struct stream *s, const char *version)
 		return;
 	free(s->version);
 	s->version = xstrdup(version);
+	if (!s->newest || seen_version_less(s->newest, version)) {
+		free(s->newest);
+		s->newest = xstrdup(version);
+	}
 	s->hooks->moved(s);
 }
 
@@ -126,11 +131,23 @@ static bool observe(struct stream *s, const struct json *object)
 static void list_complete(struct stream *s, const char *version)
 {
 	seen_missing(s->seen, report_missing, s);
+	if (s->listed)
+		s->hooks->relist(s, KUBE_LIST_ENDS, version, NULL);
+	if (s->went_back)
+		free(take(s->newest));
 	s->list_began = false;
 	s->listed = true;
 	s->due_ms = clock_mono_ms();
 	s->hooks->listed(s);
 	set_version(s, version);
+}
+
+static void list_begins(struct stream *s, const char *version)
+{
+	seen_begin(s->seen);
+	s->went_back = s->newest && seen_version_less(version, s->newest);
+	if (s->listed)
+		s->hooks->relist(s, KUBE_LIST_BEGINS, version, NULL);
 }
 
 static int list_answer(struct stream *s, const struct http_response *r, struct err *e)
@@ -150,9 +167,11 @@ static int list_answer(struct stream *s, const struct http_response *r, struct e
 	if (str_empty(version) || (json_kind(items) != JSON_ARRAY && json_kind(items) != JSON_NULL))
 		return err_set(e, ERR_PROTOCOL, "list: no resourceVersion or no items");
 	if (!s->list_began)
-		seen_begin(s->seen);
+		list_begins(s, version);
 	s->list_began = true;
 	for (const struct json *i = json_first(items); i; i = json_next(i)) {
+		if (s->listed)
+			s->hooks->relist(s, KUBE_LIST_ITEM, version, i);
 		if (!observe(s, i))
 			return err_set(e, ERR_PROTOCOL, "list: item without name or version");
 	}
@@ -248,7 +267,8 @@ static void on_head(void *ctx, int status)
 
 	s->heard_ms = clock_mono_ms();
 	s->hooks->heard(s);
-	if (status == 200)
+	s->accepted = status == 200;
+	if (s->accepted)
 		s->hooks->connected(s, true);
 }
 
@@ -381,7 +401,7 @@ static void begin(struct stream *s)
 	r.url = buf_str(&to);
 	framer_reset(&s->framer);
 	s->stop.code = ERR_NONE;
-	s->relist = false;
+	s->relist = s->accepted = false;
 	s->events = 0;
 	s->began_ms = s->heard_ms = clock_mono_ms();
 	s->transfer = http_loop_start(s->loop, &r, &h);

@@ -20,6 +20,10 @@ struct stream;
 struct stream_hooks {
 	/* A change; object is lent. */
 	void (*event)(struct stream *s, enum kube_watch_type type, const struct json *object);
+	/* Of a list that is not the stream's first: it begins, shows an object (before `event` tells what that means), ends
+	 * (after the last `event`). s->went_back: its version is older than what was seen. */
+	void (*relist)(struct stream *s, enum kube_relist_at at, const char *version,
+		       const struct json *object);
 	/* A list is complete. */
 	void (*listed)(struct stream *s);
 	/* The position moved to s->version, and everything up to it was reported. */
@@ -45,11 +49,14 @@ struct stream {
 
 	/* Its own. */
 	struct seen *seen;
-	char *version;			/* of the last list, event or bookmark; NULL: list first */
-	char *next_page;		/* continue token; NULL: first page */
-	bool listed;			/* once at least */
-	bool listing;			/* the request that runs is a list */
-	bool list_began;		/* pages of this round were seen */
+	char *version;	 /* of the last list, event or bookmark; NULL: list first */
+	char *newest;	 /* the largest that version ever was */
+	bool went_back;	 /* the list that runs is older than that: the server was restored */
+	char *next_page; /* continue token; NULL: first page */
+	bool listed;	 /* once at least */
+	bool listing;	 /* the request that runs is a list */
+	bool accepted;	 /* the watch that runs, or ran last, was answered with 200 */
+	bool list_began; /* pages of this round were seen */
 	struct http_transfer *transfer; /* NULL: waiting for due_ms */
 	const struct kube_auth *auth;	/* of the request that runs or ran last */
 	bool refused;			/* auth was answered with 401 */

@@ -20,6 +20,7 @@ enum { VERSION_MAX = 64 };
 struct shared {
 	int64_t lists, relists, watches, failures, events, heard_ms;
 	bool listed, connected;
+	bool alone; /* its last try found no server */
 };
 
 struct kind {
@@ -34,6 +35,8 @@ struct kind {
 
 struct kube_watch {
 	kube_watch_handler *handler;
+	kube_watch_relist *relist;
+	kube_watch_presence *presence;
 	void *ctx;
 	char *user_agent;
 	struct http_cancel *cancel;
@@ -43,6 +46,7 @@ struct kube_watch {
 	size_t n_streams;
 	pthread_t thread;
 	_Atomic int64_t beat_ms;
+	_Atomic int64_t away_ms; /* since when the API server is away; 0: it is there */
 
 	pthread_mutex_t lock; /* of what follows; not held while the handler runs */
 	pthread_cond_t changed;
@@ -77,6 +81,62 @@ static void on_event(struct stream *s, enum kube_watch_type type, const struct j
 	unlock(s);
 }
 
+static void on_relist(struct stream *s, enum kube_relist_at at, const char *version,
+		      const struct json *object)
+{
+	struct kube_watch *w = s->owner;
+	const struct kube_relist r = { .at = at,
+				       .namespace = s->ns,
+				       .version = s->went_back ? NULL : version,
+				       .object = object };
+
+	if (w->relist)
+		w->relist(w->ctx, s->index, &r);
+}
+
+static bool all_alone(struct kube_watch *w)
+{
+	bool all = true;
+
+	(void)pthread_mutex_lock(&w->lock);
+	for (size_t i = 0; i < w->n_streams && all; i++)
+		all = w->shared[i].alone;
+	(void)pthread_mutex_unlock(&w->lock);
+	return all;
+}
+
+static void is_there(struct stream *s)
+{
+	struct kube_watch *w = s->owner;
+	int64_t since = atomic_exchange(&w->away_ms, 0);
+
+	lock_shared(s)->alone = false;
+	unlock(s);
+	if (since && w->presence)
+		w->presence(w->ctx, true, clock_mono_ms() - since, "");
+}
+
+/* A watch that breaks off tells nothing yet: the next try does. */
+static void may_be_away(struct stream *s, const struct err *why)
+{
+	struct kube_watch *w = s->owner;
+
+	if (s->accepted)
+		return;
+	if (why->code != ERR_UNAVAILABLE && why->code != ERR_TIMEOUT) {
+		if (why->http_status)
+			is_there(s);
+		return;
+	}
+	lock_shared(s)->alone = true;
+	unlock(s);
+	if (atomic_load(&w->away_ms) || !all_alone(w))
+		return;
+	atomic_store(&w->away_ms, clock_mono_ms());
+	if (w->presence)
+		w->presence(w->ctx, false, 0, why->message);
+}
+
 static void on_listed(struct stream *s)
 {
 	struct kube_watch *w = s->owner;
@@ -95,6 +155,7 @@ static void on_listed(struct stream *s)
 		(void)pthread_cond_broadcast(&w->changed);
 	}
 	unlock(s);
+	is_there(s);
 	if (now_synced)
 		w->handler(w->ctx, s->index, KUBE_SYNCED, NULL);
 }
@@ -131,6 +192,8 @@ static void on_connected(struct stream *s, bool yes)
 {
 	lock_shared(s)->connected = yes;
 	unlock(s);
+	if (yes)
+		is_there(s);
 }
 
 static void on_failed(struct stream *s, const struct err *why)
@@ -141,10 +204,12 @@ static void on_failed(struct stream *s, const struct err *why)
 	lock_shared(s)->failures++;
 	(void)snprintf(k->last_error, sizeof(k->last_error), "%.250s", why->message);
 	unlock(s);
+	may_be_away(s, why);
 }
 
 static const struct stream_hooks hooks = {
 	.event = on_event,
+	.relist = on_relist,
 	.listed = on_listed,
 	.moved = on_moved,
 	.heard = on_heard,
@@ -259,6 +324,8 @@ int kube_watch_start(const struct kube_watch_opts *o, struct kube_watch **ret, s
 	(void)pthread_cond_init(&w->changed, &attr);
 	(void)pthread_condattr_destroy(&attr);
 	w->handler = o->handler;
+	w->relist = o->relist;
+	w->presence = o->presence;
 	w->ctx = o->ctx;
 	w->user_agent =
 		xasprintf("User-Agent: %s", o->user_agent ? o->user_agent : "celld-operator");
@@ -345,6 +412,16 @@ bool kube_watch_version(struct kube_watch *w, size_t kind, char *to, size_t size
 int64_t kube_watch_beat_ms(const struct kube_watch *w)
 {
 	return atomic_load(&w->beat_ms);
+}
+
+size_t kube_watch_kinds(const struct kube_watch *w)
+{
+	return w->n_kinds;
+}
+
+int64_t kube_watch_away_ms(const struct kube_watch *w)
+{
+	return atomic_load(&w->away_ms);
 }
 
 void kube_watch_stats(struct kube_watch *w, size_t kind, struct kube_watch_stats *ret)

@@ -45,12 +45,39 @@ enum kube_watch_type {
 typedef void kube_watch_handler(void *ctx, size_t kind, enum kube_watch_type type,
 				const struct json *object);
 
+/*
+ * For a cache that also takes in answers to its own writes: a list after the first one, step by step. Whoever keeps objects
+ * by resourceVersion needs it after a restore of the server, when the true state has a smaller one than what is kept, and
+ * what the server has forgotten may never have been seen by the watch.
+ */
+enum kube_relist_at {
+	KUBE_LIST_BEGINS,
+	KUBE_LIST_ITEM, /* an object, whether it has changed or not; what it means is told to the handler next */
+	KUBE_LIST_ENDS, /* the list was complete, and everything was told */
+};
+
+struct kube_relist {
+	enum kube_relist_at at;
+	const char *namespace; /* that is listed; NULL: all */
+	const char *
+		version; /* of the list. NULL: it is older than what was seen before, the server was restored */
+	const struct json *object; /* of ITEM, lent */
+};
+
+typedef void kube_watch_relist(void *ctx, size_t kind, const struct kube_relist *r);
+
 struct kube_watch_kind {
 	const struct kube_kind *kind;
 	const char *label_selector; /* NULL: all */
 	const char *field_selector; /* NULL: all; "metadata.name=..." for one object */
 	const char *namespace;	    /* this one only; NULL: opts.namespaces */
 };
+
+/*
+ * The API server has gone, as far as the watch can tell: every stream's last try found nobody, or a gateway without
+ * a server. Or it is back (there), after ms. In the watch's thread; why: the last failure, "" when it is back.
+ */
+typedef void kube_watch_presence(void *ctx, bool there, int64_t ms, const char *why);
 
 struct kube_watch_opts {
 	struct kube_config *config; /* lent; outlives the watch */
@@ -60,6 +87,8 @@ struct kube_watch_opts {
 	size_t n;
 	const struct strlist *namespaces; /* copied; NULL or empty: all */
 	kube_watch_handler *handler;
+	kube_watch_relist *relist;     /* in the watch's thread, like handler; NULL: none */
+	kube_watch_presence *presence; /* NULL: nobody wants to know */
 	void *ctx;
 	int64_t timeout_s;  /* of one watch, as asked from the server; a random 1 to 2 times of it;
 			       0: 300 */
@@ -89,6 +118,11 @@ bool kube_watch_version(struct kube_watch *w, size_t kind, char *to, size_t size
  * old one means that it is stuck in the handler, or gone. */
 int64_t kube_watch_beat_ms(const struct kube_watch *w);
 
+/* How many kinds it watches. */
+size_t kube_watch_kinds(const struct kube_watch *w);
+/* Since when the API server is away, monotonic; 0: it is there. */
+int64_t kube_watch_away_ms(const struct kube_watch *w);
+
 struct kube_watch_stats {
 	int64_t lists;	       /* lists begun, the first included */
 	int64_t relists;       /* of these, not the first */
@@ -101,6 +135,7 @@ struct kube_watch_stats {
 	char last_error[256];  /* of the last failure; "" */
 };
 
+/* kind: below kube_watch_kinds(). */
 void kube_watch_stats(struct kube_watch *w, size_t kind, struct kube_watch_stats *ret);
 
 #endif

@@ -22,6 +22,7 @@
 enum { MAX_CONNECTIONS = 4096, MAX_REQUEST = 16 << 20 };
 
 struct conn {
+	unsigned before; /* releases before the last request */
 	struct script *s;
 	pthread_t thread;
 	int fd; /* -1: closed */
@@ -122,8 +123,9 @@ static bool read_request(struct conn *c, struct script_request *r)
 
 static const struct script_step unexpected = { .status = 599, .body = "unexpected request" };
 
-static const struct script_step *match(struct script *s, struct script_request *r)
+static const struct script_step *match(struct conn *c, struct script_request *r)
 {
+	struct script *s = c->s;
 	const struct script_step *found = &unexpected;
 
 	(void)pthread_mutex_lock(&s->lock);
@@ -138,6 +140,7 @@ static const struct script_step *match(struct script *s, struct script_request *
 	s->unexpected += found == &unexpected;
 	s->requests = xrealloc(s->requests, (s->n_requests + 1) * sizeof(struct script_request *));
 	s->requests[s->n_requests++] = r;
+	c->before = s->released; /* whoever sees the request may release it at once */
 	(void)pthread_cond_broadcast(&s->changed);
 	(void)pthread_mutex_unlock(&s->lock);
 	return found;
@@ -161,11 +164,9 @@ static bool linger_on(struct conn *c)
 static void hold(struct conn *c)
 {
 	struct script *s = c->s;
-	unsigned before;
 
 	(void)pthread_mutex_lock(&s->lock);
-	before = s->released;
-	while (s->released == before && !s->stopping && linger_on(c))
+	while (s->released == c->before && !s->stopping && linger_on(c))
 		;
 	(void)pthread_mutex_unlock(&s->lock);
 }
@@ -181,6 +182,7 @@ static bool at_gate(struct conn *c)
 		here = linger_on(c);
 	through = s->passes && here && !s->stopping;
 	s->passes -= through;
+	c->before = s->released;
 	(void)pthread_mutex_unlock(&s->lock);
 	return through;
 }
@@ -256,7 +258,7 @@ static void *serve(void *conn)
 			free(r);
 			break;
 		}
-		open = respond(c, match(c->s, r));
+		open = respond(c, match(c, r));
 	}
 	ERR_clear_error();
 	SSL_free(c->ssl);

@@ -174,13 +174,37 @@ static void test_failure(void **state)
 	stop(&f);
 }
 
+static int64_t never(void *ctx)
+{
+	(void)ctx;
+	return 0;
+}
+
+/* Where one request finds no way out, the next ones need not try: they stay for later. */
+static void test_no_way_out(void **state)
+{
+	struct fixture f = { .server = script_start(NULL, 0, NULL) };
+	struct event_opts o = { .controller = "celld.dev/controller", .instance = "pod-1" };
+	struct kube_client_opts client = { .may_write = never };
+
+	(void)state;
+	client.config = f.config = kube_config_plain(script_url(f.server), NULL);
+	o.client = f.client = kube_client_new(&client);
+	f.r = event_recorder_new(&o);
+	event_emit(f.r, &kv, false, "A", "B", "c");
+	event_emit(f.r, &kv, false, "A", "B", "d");
+	event_emit(f.r, &kv, false, "A", "B", "e");
+	assert_int_equal(event_flush(f.r, 10), 2);
+	expect_stats(&f, 0, 0, 1);
+	stop(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one),
-		cmocka_unit_test(test_repeats),
-		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_failure),
+		cmocka_unit_test(test_one),	   cmocka_unit_test(test_repeats),
+		cmocka_unit_test(test_bounds),	   cmocka_unit_test(test_failure),
+		cmocka_unit_test(test_no_way_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -277,9 +277,50 @@ static void defaults_of_a_statefulset(void **state)
 	}
 }
 
+/* Another operator's pods and StatefulSet have no note of ours. */
+static void a_version_is_in_the_image_too(void **state)
+{
+	static const struct {
+		const char *note, *containers;
+		int minor; /* -1: not known */
+	} rows[] = {
+		{ "",
+		  "[{'name':'side','image':'x:v0.9.9'},{'name':'celld','image':'r/celld:v0.6.2'}]",
+		  6 },
+		{ "",
+		  "[{'name':'worker','image':'r/celld:0.5.0'},{'name':'side','image':'x:v0.9.9'}]",
+		  5 },
+		{ "'celld-operator.io/celld-version':'v0.4.0'",
+		  "[{'name':'celld','image':'r/celld:v0.6.2'}]", 4 },
+		{ "", "[{'name':'celld','image':'r/celld:latest'}]", -1 },
+		{ "", "[]", -1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < array_len(rows); i++) {
+		cleanup(freep) char *text = xasprintf(
+			"{'metadata':{'name':'kv-celld-0','labels':{'celld-operator.io/workerapp':"
+			"'kv'},'annotations':{%s}},'spec':{'containers':%s}}",
+			rows[i].note, rows[i].containers);
+		cleanup(freep) char *whole = xasprintf("{'spec':{'template':%s}}", text);
+		cleanup_json struct json *j = app_fixture_json(whole);
+		struct fleet_pod p = pod(text);
+		struct fleet_sts s;
+
+		fleet_read_sts(j, &s);
+		assert_int_equal(p.has_version, rows[i].minor >= 0);
+		assert_int_equal(s.has_version, rows[i].minor >= 0);
+		if (rows[i].minor >= 0) {
+			assert_int_equal(p.version.minor, rows[i].minor);
+			assert_int_equal(s.version.minor, rows[i].minor);
+		}
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_version_is_in_the_image_too),
 		cmocka_unit_test(a_pod_in_full),
 		cmocka_unit_test(names_and_ordinals),
 		cmocka_unit_test(what_keeps_a_container_from_starting),

@@ -397,6 +397,28 @@ static void test_throttled(void **state)
 	stop(&f);
 }
 
+/* 503 is the one server's trouble, unless it says when to come back. */
+static void test_unavailable(void **state)
+{
+	static const struct script_step steps[] = {
+		{ .status = 503, .body = "starting" },
+		{ .status = 503, .headers = "Retry-After: 600\r\n", .body = "going down" },
+		{ .body = "{}", .again = true },
+	};
+	struct fixture f;
+
+	(void)state;
+	start(&f, steps, 3);
+	assert_int_equal(kube_get(f.client, &pods, "a", "x", 0, &f.got, &f.e), -ERR_UNAVAILABLE);
+	assert_int_equal(f.e.retry_after_ms, 0);
+	assert_int_equal(kube_get(f.client, &pods, "a", "x", 0, &f.got, &f.e), -ERR_UNAVAILABLE);
+	assert_int_equal(f.e.retry_after_ms, 600000);
+	assert_int_equal(kube_get(f.client, &nodes, NULL, "n", 0, &f.got, &f.e), -ERR_THROTTLED);
+	assert_in_range(f.e.retry_after_ms, 500000, 660000);
+	assert_int_equal(script_count(f.server), 2);
+	stop(&f);
+}
+
 /* --- credentials, counters, cancelling -------------------------------------------------------- */
 
 static void write_file(const char *path, const char *text)
@@ -528,6 +550,7 @@ int main(void)
 		cmocka_unit_test(test_fence),
 		cmocka_unit_test(test_rate_limit),
 		cmocka_unit_test(test_throttled),
+		cmocka_unit_test(test_unavailable),
 		cmocka_unit_test(test_token_rotation),
 		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_cancel),

@@ -262,6 +262,47 @@ static void no_key_is_with_two_workers(void **state)
 	queue_free(l.q);
 }
 
+/* The server has asked for a pause: neither events nor the key's own back-off bring it back before. */
+static void a_key_that_is_held_waits(void **state)
+{
+	struct queue *q = queue_new(1, 2);
+
+	(void)state;
+	queue_add(q, "ns/a");
+	expect_next(q, "ns/a");
+	queue_hold(q, "ns/a", 3600000);
+	queue_add(q, "ns/a");
+	queue_done(q, "ns/a", true);
+	expect_stats(q, 0, 1, 0);
+	queue_add(q, "ns/a");
+	expect_stats(q, 0, 1, 0);
+	queue_add_after(q, "ns/a", 1);
+	/* b comes after the moment that was asked for a */
+	queue_add_after(q, "ns/b", 20);
+	expect_next(q, "ns/b");
+	expect_stats(q, 0, 1, 1);
+	queue_free(q);
+}
+
+static void a_key_that_was_held_comes_back(void **state)
+{
+	struct queue *q = queue_new(1, 2);
+	int64_t begun = clock_mono_ms();
+
+	(void)state;
+	queue_add(q, "ns/a");
+	expect_next(q, "ns/a");
+	queue_hold(q, "ns/a", 30);
+	queue_done(q, "ns/a", true);
+	expect_next(q, "ns/a");
+	assert_true(clock_mono_ms() - begun >= 30);
+	/* and then it is like any other */
+	queue_add(q, "ns/a");
+	queue_done(q, "ns/a", false);
+	expect_stats(q, 1, 0, 0);
+	queue_free(q);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -275,6 +316,8 @@ int main(void)
 		cmocka_unit_test(a_delay_of_a_key_that_waits_means_nothing),
 		cmocka_unit_test(closing_wakes_everybody),
 		cmocka_unit_test(no_key_is_with_two_workers),
+		cmocka_unit_test(a_key_that_is_held_waits),
+		cmocka_unit_test(a_key_that_was_held_comes_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,12 +78,106 @@ static void test_start(void **state)
 	cache_free(c);
 }
 
+static void test_start_without_the_paused(void **state)
+{
+	struct cache *c = cache_new();
+	struct slots *s;
+
+	(void)state;
+	put(c, CACHE_APP,
+	    "{\"metadata\":{\"namespace\":\"a\",\"name\":\"paused\",\"uid\":\"u\","
+	    "\"resourceVersion\":"
+	    "\"1\"},\"status\":{\"phase\":\"Paused\"}}");
+	put(c, CACHE_STATEFULSET, STS("paused", "1"));
+	s = slots_new(c, 1);
+	assert_true(slots_take(s, "a/new"));
+	slots_free(s);
+	cache_free(c);
+}
+
+/* A fleet that is down comes up again, also where as many roll as may. */
+static void test_force(void **state)
+{
+	struct cache *c = cache_new();
+	struct slots *s = slots_new(c, 1);
+
+	(void)state;
+	assert_true(slots_take(s, "a/one"));
+	slots_force(s, "a/two");
+	assert_true(slots_take(s, "a/two"));
+	slots_give(s, "a/one");
+	assert_false(slots_take(s, "a/three"));
+	slots_give(s, "a/two");
+	assert_true(slots_take(s, "a/three"));
+	slots_free(s);
+	cache_free(c);
+}
+
+static void test_need(void **state)
+{
+	(void)state;
+	assert_int_equal(slots_need(ROLLOUT_WRITE_FREEZE), SLOTS_ASK);
+	assert_int_equal(slots_need(ROLLOUT_WRITE_STEP), SLOTS_ASK);
+	assert_int_equal(slots_need(ROLLOUT_WRITE_STOP), SLOTS_ASK);
+	assert_int_equal(slots_need(ROLLOUT_WRITE_RENEW), SLOTS_FORCE);
+	assert_int_equal(slots_need(ROLLOUT_WRITE_START), SLOTS_FORCE);
+	assert_int_equal(slots_need(ROLLOUT_WRITE_REST), SLOTS_NOT);
+	assert_int_equal(slots_need(ROLLOUT_WRITE_CREATE), SLOTS_NOT);
+	assert_int_equal(slots_need(ROLLOUT_WRITE_SCALE), SLOTS_NOT);
+	assert_int_equal(slots_need(ROLLOUT_WRITE_NONE), SLOTS_NOT);
+}
+
+static void test_kept(void **state)
+{
+	static const struct {
+		enum rollout_phase phase;
+		enum rollout_reason reason;
+		enum rollout_write write;
+		int partition;
+		int64_t quiet;
+		bool kept;
+	} rows[] = {
+		/* at rest, also when a member is away */
+		{ ROLLOUT_READY, ROLLOUT_NOTHING, ROLLOUT_WRITE_NONE, ROLLOUT_REST, 0, false },
+		{ ROLLOUT_PENDING, ROLLOUT_NOT_READY, ROLLOUT_WRITE_NONE, ROLLOUT_REST, 0, false },
+		/* in roll, patiently */
+		{ ROLLOUT_ROLLING_OUT, ROLLOUT_NOT_READY, ROLLOUT_WRITE_NONE, 1, 119999, true },
+		{ ROLLOUT_ROLLING_OUT, ROLLOUT_STUCK, ROLLOUT_WRITE_NONE, 1, 119999, true },
+		{ ROLLOUT_ROLLING_OUT, ROLLOUT_STUCK, ROLLOUT_WRITE_NONE, 1, 120000, false },
+		{ ROLLOUT_ROLLING_OUT, ROLLOUT_UNREACHABLE, ROLLOUT_WRITE_NONE, 1, 120000, false },
+		/* cells that are restored take their time, and it comes to an end */
+		{ ROLLOUT_ROLLING_OUT, ROLLOUT_RESTORING, ROLLOUT_WRITE_NONE, 1, 900000, true },
+		{ ROLLOUT_ROLLING_OUT, ROLLOUT_RELEASED, ROLLOUT_WRITE_STEP, 1, 900000, true },
+		{ ROLLOUT_RECREATING, ROLLOUT_LEASE_HOLD, ROLLOUT_WRITE_NONE, ROLLOUT_REST, 900000,
+		  true },
+		{ ROLLOUT_RECREATING, ROLLOUT_PODS_LEFT, ROLLOUT_WRITE_NONE, ROLLOUT_REST, 120000,
+		  false },
+		{ ROLLOUT_PAUSED, ROLLOUT_NOTHING, ROLLOUT_WRITE_NONE, 1, 0, false },
+		{ ROLLOUT_DEGRADED, ROLLOUT_NOTHING, ROLLOUT_WRITE_NONE, 1, 0, false },
+	};
+	static struct rollout_obs o;
+
+	(void)state;
+	for (size_t i = 0; i < array_len(rows); i++) {
+		const struct rollout_decision d = { .phase = rows[i].phase,
+						    .reason = rows[i].reason,
+						    .write = rows[i].write };
+
+		o.partition = rows[i].partition;
+		o.quiet = rows[i].quiet;
+		o.remembered = -1;
+		if (slots_are_kept(&o, &d) != rows[i].kept)
+			fail_msg("row %zu", i);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_no_limit),
-		cmocka_unit_test(test_start),
+		cmocka_unit_test(test_limit), cmocka_unit_test(test_no_limit),
+		cmocka_unit_test(test_start), cmocka_unit_test(test_start_without_the_paused),
+		cmocka_unit_test(test_force), cmocka_unit_test(test_need),
+		cmocka_unit_test(test_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

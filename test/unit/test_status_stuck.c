@@ -86,11 +86,11 @@ static void test_pod_left(void **state)
 	w.decision.ordinal = -1;
 	w.decision.reason = ROLLOUT_PODS_LEFT;
 	w.decision.count = 1;
-	says(&w, "fleet: 1 pods left to stop");
+	says(&w, "fleet: pods left to stop: 1");
 	assert_false(status_is_stuck(&w.in));
 	fault(&w, 1, ROLLOUT_FAULT_ENDLESS, "an old message of the container");
 	assert_true(status_is_stuck(&w.in));
-	says(&w, "fleet: 1 pods left to stop; also shop-celld-1 (does not end); its node is down, "
+	says(&w, "fleet: pods left to stop: 1; also shop-celld-1 (does not end); its node is down, "
 		 "or a finalizer "
 		 "holds it: bring the node back; once the pod runs nowhere for sure, delete it "
 		 "with --force");

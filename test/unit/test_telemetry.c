@@ -226,6 +226,37 @@ static void test_watch_series(void **state)
 	script_stop(s);
 }
 
+/* The optional kinds are watched elsewhere: nothing is said of what this watch does not know. */
+static void test_fewer_kinds(void **state)
+{
+	static const struct script_step steps[] = {
+		{ .status = 503, .body = "{}", .again = true },
+	};
+	struct script *s = script_start(steps, 1, NULL);
+	const struct kube_watch_kind kinds[] = { { .kind = &cache_kinds[CACHE_APP] } };
+	struct kube_watch_opts o = { .kinds = kinds, .n = 1, .handler = heard };
+	struct kube_watch *watch;
+	struct world w;
+	struct err e = ERR_INIT;
+	cleanup(freep) char *text = NULL;
+
+	(void)state;
+	world_start(&w, script_url(s));
+	o.config = w.config;
+	assert_int_equal(kube_watch_start(&o, &watch, &e), 0);
+	telemetry_watch(w.telemetry, watch);
+	while (!kube_watch_away_ms(watch))
+		(void)kube_watch_wait_synced(watch, 10);
+	text = page(&w);
+	has(text, "celld_controller_watch_connected{kind=\"WorkerApp\"} 0");
+	assert_null(strstr(text, "watch_connected{kind=\"StatefulSet\"}"));
+	assert_null(strstr(text, "celld_controller_apiserver_away_seconds 0\n"));
+	assert_non_null(strstr(text, "celld_controller_apiserver_away_seconds "));
+	kube_watch_stop(watch);
+	world_stop(&w);
+	script_stop(s);
+}
+
 /* Everything at once; for promtool it goes to the file that METRICS_PAGE names. */
 static void write_page(struct world *w)
 {
@@ -372,6 +403,7 @@ int main(void)
 		cmocka_unit_test(test_follower),
 		cmocka_unit_test(test_size_is_flat),
 		cmocka_unit_test(test_watch_series),
+		cmocka_unit_test(test_fewer_kinds),
 		cmocka_unit_test(test_everything),
 		cmocka_unit_test(test_guarded_page),
 		cmocka_unit_test(test_secure_needs_a_certificate),

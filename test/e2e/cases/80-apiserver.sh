@@ -9,6 +9,9 @@ check "it lives" until_ 10 eval '[ "$(health healthz)" = 200 ]'
 check "and is not ready" [ "$(health readyz)" = 503 ]
 "$root/test/cluster/bed" apiserver-start
 check "ready by itself" until_ 60 eval '[ "$(health readyz)" = 200 ]'
+said() { grep -c "$1" "$root/build/e2e/apiserver.controller.log"; }
+check "it said once that the API server is away" [ "$(said 'the API server is away')" = 1 ]
+check "and once that it is back, after how long" [ "$(said 'the API server is back.*away_seconds=')" = 1 ]
 kill $pid
 wait $pid
 check "it ends with 0 on SIGTERM" [ $? = 0 ]

@@ -1,0 +1,45 @@
+#include "controller/tell.h"
+
+#include "common/kube/event.h"
+
+static void emit(const struct turn *t, const struct event_about *about, const struct tell *what)
+{
+	event_emit(t->o->events, about, what->warning, what->reason, what->action, what->note);
+}
+
+void tell_app(const struct turn *t, const struct tell *what)
+{
+	const struct event_about about = turn_about(t);
+
+	emit(t, &about, what);
+}
+
+void tell_workload(const struct turn *t, const struct tell *what)
+{
+	const struct event_about about = { .api_version = "apps/v1",
+					   .kind = "StatefulSet",
+					   .namespace = t->app->namespace,
+					   .name = t->name,
+					   .uid = t->facts.uid,
+					   .resource_version = t->facts.resource_version };
+
+	tell_app(t, what);
+	if (t->facts.exists && t->facts.uid[0])
+		emit(t, &about, what);
+}
+
+void tell_pod(const struct turn *t, int ordinal, const struct tell *what)
+{
+	struct event_about about = { .api_version = "v1",
+				     .kind = "Pod",
+				     .namespace = t->app->namespace };
+
+	tell_app(t, what);
+	for (size_t i = 0; i < t->n_pods; i++) {
+		if (t->pods[i].ordinal != ordinal || !t->pods[i].uid[0])
+			continue;
+		about.name = t->pods[i].name;
+		about.uid = t->pods[i].uid;
+		emit(t, &about, what);
+	}
+}
