@@ -20,13 +20,14 @@ static struct version oldest(const struct judge *j)
 	return v;
 }
 
-static void env_version(const struct judge *j, const struct wa_env *env, const char *path)
+static void env_version(const struct judge *j, const struct wa_env *env, const char *path,
+			enum env_verdict verdict)
 {
 	struct version since, least = oldest(j);
 	char version[VERSION_TEXT], first[VERSION_TEXT];
 	cleanup(freep) char *values = NULL;
 
-	if (celld_env_check(j->table, j->version, env->name, false) == ENV_REFUSED) {
+	if (verdict == ENV_REFUSED) {
 		version_text(j->version, version);
 		values = xasprintf("%s %s", env->name, version);
 		fault_add(j->faults, "env-refused", path, values,
@@ -105,7 +106,7 @@ static void env_entry(const struct judge *j, size_t i)
 			  "that governs it, if there is one",
 			  env->name);
 	else if (j->has_version)
-		env_version(j, env, path);
+		env_version(j, env, path, verdict);
 	env_source(j, env, at);
 }
 

@@ -27,11 +27,13 @@ static bool is_allowed(const char *name)
 /* "CELLD_VAR_*" speaks of all that begin so. */
 static bool speaks_of(const struct celld_name *row, const char *name)
 {
-	size_t n = strlen(row->name);
+	const char *r = row->name;
 
-	if (n && row->name[n - 1] == '*')
-		return !strncmp(name, row->name, n - 1);
-	return str_eq(name, row->name);
+	while (*r && *r == *name) {
+		r++;
+		name++;
+	}
+	return (!*r && !*name) || (r[0] == '*' && !r[1]);
 }
 
 static bool holds(const struct celld_name *list, size_t n, struct version v, const char *name,
