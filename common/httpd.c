@@ -22,7 +22,7 @@
 #define PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-CHACHA20-POLY1305"
 
 enum {
-	CONNECTION_MEMORY = 64 << 10, /* room for large headers; MHD zeroes it after each request */
+	CONNECTION_MEMORY = 32 << 10, /* room for large headers; MHD zeroes it after each request */
 	QUIET_MS = 3000,
 };
 

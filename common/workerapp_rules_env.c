@@ -46,7 +46,11 @@ static void env_version(const struct judge *j, const struct wa_env *env, const c
 static void env_source(const struct judge *j, const struct wa_env *env, const char *at)
 {
 	bool value = !str_empty(env->value), secret = env->secret_name || env->secret_key;
-	cleanup(freep) char *path = xasprintf("%s.%s", at, value ? "value" : "secretKeyRef");
+	cleanup(freep) char *path = NULL;
+
+	if (value && !secret && strlen(env->value) <= ENV_VALUE)
+		return; /* not longer in characters either */
+	path = xasprintf("%s.%s", at, value ? "value" : "secretKeyRef");
 
 	if (value == secret) {
 		fault_add(j->faults, "env-source", at, env->name,
@@ -82,14 +86,15 @@ static bool is_repeated(const struct workerapp *app, size_t i)
 static void env_entry(const struct judge *j, size_t i)
 {
 	const struct wa_env *env = &j->app->env[i];
-	cleanup(freep) char *at = xasprintf("spec.env[%zu]", env->index);
-	cleanup(freep) char *path = xasprintf("%s.name", at);
+	char at[40], path[48];
 	/* without a version: 0.0.0, for which names are judged all the same */
 	enum env_verdict verdict = env->name
 					   ? celld_env_check(j->table, j->version, env->name, false)
 					   : ENV_NOT_ALLOWED;
 	struct fault_value shown;
 
+	(void)snprintf(at, sizeof(at), "spec.env[%zu]", env->index);
+	(void)snprintf(path, sizeof(path), "%s.name", at);
 	if (verdict == ENV_NOT_ALLOWED || strlen(env->name) > ENV_NAME) {
 		fault_add(j->faults, "env-name", path, env->name ? env->name : "",
 			  "%s is no setting of celld; write a name that begins with CELLD_ or "

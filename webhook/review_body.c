@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/workerapp.h"
+
 /* The parts of an object, counted from its own slot. */
 enum part {
 	OBJ,
@@ -18,6 +20,8 @@ enum part {
 	META_DELETED,
 	META_LABELS,
 	META_ANNOTATIONS,
+	ANNOTATED_ACK,
+	ANNOTATED_DEFAULTED,
 	OBJ_STATUS,
 	STATUS_VERSIONS,
 	PARTS,
@@ -27,7 +31,7 @@ _Static_assert(REVIEW_OBJECT_SPEC == REVIEW_OBJECT + OBJ_SPEC, "the order of an 
 _Static_assert(REVIEW_OLD == REVIEW_OBJECT + PARTS, "one object after the other");
 _Static_assert(REVIEW_SLOTS == REVIEW_OLD + PARTS, "one object after the other");
 
-enum { OBJECT_NODE = 12, OLD_NODE = 26, OBJECT_NODES = 14 };
+enum { OBJECT_NODE = 12, OLD_NODE = 28, OBJECT_NODES = 16 };
 
 /* at: the object's first child in the table below. */
 #define OBJECT_NODES_OF(slot, at)                                                                  \
@@ -42,8 +46,10 @@ enum { OBJECT_NODE = 12, OLD_NODE = 26, OBJECT_NODES = 14 };
 		JS_NODE("creationTimestamp", (slot) + META_CREATED, 0, 0),                         \
 		JS_NODE("deletionTimestamp", (slot) + META_DELETED, 0, 0),                         \
 		JS_NODE("labels", (slot) + META_LABELS, 0, 0),                                     \
-		JS_NODE("annotations", (slot) + META_ANNOTATIONS, 0, 0),                           \
-		JS_NODE("celldVersions", (slot) + STATUS_VERSIONS, 0, 0)
+		JS_NODE("annotations", (slot) + META_ANNOTATIONS, (at) + 14, 2),                   \
+		JS_NODE("celldVersions", (slot) + STATUS_VERSIONS, 0, 0),                          \
+		JS_NODE(ANNOTATION_ACK, (slot) + ANNOTATED_ACK, 0, 0),                             \
+		JS_NODE(ANNOTATION_DEFAULTED, (slot) + ANNOTATED_DEFAULTED, 0, 0)
 
 static const js_node paths[] = {
 	JS_NODE("", -1, 1, 3),
@@ -145,7 +151,8 @@ static int add_parts(const struct review_body *b, int slot, int first, int end, 
 		[META_CREATED] = "creationTimestamp",
 		[META_DELETED] = "deletionTimestamp",
 		[META_LABELS] = "labels",
-		[META_ANNOTATIONS] = "annotations",
+		[ANNOTATED_ACK] = ANNOTATION_ACK,
+		[ANNOTATED_DEFAULTED] = ANNOTATION_DEFAULTED,
 		[STATUS_VERSIONS] = "celldVersions",
 	};
 
@@ -160,6 +167,19 @@ static int add_parts(const struct review_body *b, int slot, int first, int end, 
 	return 0;
 }
 
+static int add_metadata(const struct review_body *b, int at, struct json *metadata, struct err *e)
+{
+	struct json *annotations;
+	int r = add_parts(b, at, META_NAME, META_ANNOTATIONS, metadata, e);
+
+	if (!r)
+		r = add_container(b, at + META_ANNOTATIONS, "annotations", metadata, &annotations,
+				  e);
+	if (!r && annotations)
+		r = add_parts(b, at, ANNOTATED_ACK, OBJ_STATUS, annotations, e);
+	return r;
+}
+
 int review_body_tree(const struct review_body *b, enum review_slot object, struct json **ret,
 		     struct err *e)
 {
@@ -171,7 +191,7 @@ int review_body_tree(const struct review_body *b, enum review_slot object, struc
 	if (!r)
 		r = add_container(b, at + OBJ_META, "metadata", tree, &metadata, e);
 	if (!r && metadata)
-		r = add_parts(b, at, META_NAME, OBJ_STATUS, metadata, e);
+		r = add_metadata(b, at, metadata, e);
 	if (!r)
 		r = add_container(b, at + OBJ_STATUS, "status", tree, &status, e);
 	if (!r && status)

@@ -2,8 +2,8 @@
  * review_body.h - an AdmissionReview's body: where its parts lie, after the one strict pass over all of it. Pure.
  *
  * Trees are built of what somebody reads and of nothing else: of an object its kind, the members of metadata that
- * rules ask for, spec, and of status the running versions. managedFields and the rest of status, which make up most
- * of a large object, stay text.
+ * rules ask for (of annotations those of ours), spec, and of status the running versions. managedFields, foreign
+ * annotations and the rest of status, which make up most of a large object, stay text.
  */
 #ifndef WEBHOOK_REVIEW_BODY_H
 #define WEBHOOK_REVIEW_BODY_H
@@ -25,9 +25,9 @@ enum review_slot {
 	/* The same parts of each object, in the same order: see review_body_tree. */
 	REVIEW_OBJECT,
 	REVIEW_OBJECT_SPEC = REVIEW_OBJECT + 3,
-	REVIEW_OLD = REVIEW_OBJECT + 15,
+	REVIEW_OLD = REVIEW_OBJECT + 17,
 	REVIEW_OLD_SPEC = REVIEW_OLD + 3,
-	REVIEW_SLOTS = REVIEW_OLD + 15,
+	REVIEW_SLOTS = REVIEW_OLD + 17,
 };
 
 struct review_body {

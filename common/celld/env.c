@@ -52,12 +52,13 @@ bool celld_env_since(const struct celld_table *t, const char *name, struct versi
 	bool found = false;
 
 	for (size_t i = 0; i < t->n_known; i++) {
-		struct version since = t->known[i].range.since;
+		const struct celld_name *row = &t->known[i];
 
-		if (speaks_of(&t->known[i], name) && (!found || version_cmp(since, *ret) < 0)) {
-			*ret = since;
-			found = true;
-		}
+		if (row->name[0] != name[0] || !speaks_of(row, name))
+			continue;
+		if (!found || version_cmp(row->range.since, *ret) < 0)
+			*ret = row->range.since;
+		found = true;
 	}
 	return found;
 }
