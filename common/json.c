@@ -58,16 +58,22 @@ static void start(void)
 	(void)pthread_once(&once, use_our_allocator);
 }
 
-int json_build(const char *text, struct json **ret, struct err *e)
+static int build(const char *text, size_t max, struct json **ret, struct err *e)
 {
-	cJSON *c;
+	cJSON *c = NULL;
+	const char *wrong;
 
 	start();
-	c = tree_build(text);
-	if (!c)
-		return err_set(e, ERR_INVALID, "a number that is too large");
+	wrong = tree_build(text, max, &c);
+	if (wrong)
+		return err_set(e, ERR_INVALID, "%s", wrong);
 	*ret = out_mut(c);
 	return 0;
+}
+
+int json_build(const char *text, struct json **ret, struct err *e)
+{
+	return build(text, LIMIT_REVIEW_VALUES, ret, e);
 }
 
 int json_parse(const char *text, size_t len, struct json **ret, struct err *e)
@@ -90,7 +96,7 @@ int json_parse(const char *text, size_t len, struct json **ret, struct err *e)
 	js_ctx_free(&ctx);
 	if (bad != JS_OK)
 		return err_set(e, ERR_INVALID, "offset %zu: %s", at, js_strerror(bad));
-	return json_build(padded, ret, e);
+	return build(padded, SIZE_MAX, ret, e);
 }
 
 void json_free(struct json *j)

@@ -40,7 +40,8 @@ enum json_kind {
 int json_parse(const char *text, size_t len, struct json **ret, struct err *e);
 /*
  * The same without the pass, for one value inside a text that js_scan has passed: nothing but the value is read.
- * ERR_INVALID: a number that is too large.
+ * ERR_INVALID: a number that is too large, or LIMIT_REVIEW_VALUES values, because a tree takes up to forty times the
+ * bytes of its text.
  */
 int json_build(const char *text, struct json **ret, struct err *e);
 void json_free(struct json *j);

@@ -8,6 +8,7 @@
 
 struct reader {
 	const char *at;
+	size_t left;	/* of values that may be made */
 	bool too_large; /* a number was */
 };
 
@@ -72,7 +73,7 @@ static void skip_space(struct reader *r)
 static bool goes_on(struct reader *r)
 {
 	skip_space(r);
-	return *r->at++ == ',';
+	return *r->at++ == ',' && r->left;
 }
 
 static struct quoted read_quoted(struct reader *r)
@@ -178,6 +179,7 @@ static cJSON *read_value(struct reader *r, const struct quoted *name)
 	struct quoted q;
 	cJSON *c;
 
+	r->left -= r->left > 0;
 	skip_space(r);
 	switch (*r->at) {
 	case '{':
@@ -200,15 +202,17 @@ static cJSON *read_value(struct reader *r, const struct quoted *name)
 	}
 }
 
-cJSON *tree_build(const char *text)
+const char *tree_build(const char *text, size_t max, cJSON **ret)
 {
-	struct reader r = { .at = text };
+	struct reader r = { .at = text, .left = max };
 	cJSON *c = read_value(&r, &none);
 
-	if (!r.too_large)
-		return c;
+	if (r.left && !r.too_large) {
+		*ret = c;
+		return NULL;
+	}
 	cJSON_Delete(c);
-	return NULL;
+	return r.left ? "a number that is too large" : "more values than are read at once";
 }
 
 /* ---- copying --------------------------------------------------------------------------------- */

@@ -13,10 +13,11 @@
 #include "common/base.h"
 
 /*
- * text: one value that js_scan has passed, within a text that goes on with a delimiter or a NUL. NULL: a number in it is
- * too large for a double. cJSON_Delete frees the tree.
+ * text: one value that js_scan has passed, within a text that goes on with a delimiter or a NUL. Returns what is wrong
+ * with it, NULL: nothing, and cJSON_Delete frees the tree. Wrong are a number that is too large for a double, and max
+ * values or more.
  */
-cJSON *tree_build(const char *text) must_use;
+const char *tree_build(const char *text, size_t max, cJSON **ret) must_use;
 cJSON *tree_copy(const cJSON *c) must_use;
 
 #endif

@@ -278,6 +278,13 @@ bool peer_at_end(struct peer *p)
 	return p->have == 0 && !fill(p);
 }
 
+bool peer_ends_within(struct peer *p, int ms)
+{
+	struct pollfd wait = { .fd = p->fd, .events = POLLRDHUP };
+
+	return poll(&wait, 1, ms) > 0 && (wait.revents & (POLLRDHUP | POLLHUP | POLLERR));
+}
+
 void peer_server_name(struct peer *p, char *name, size_t room)
 {
 	X509 *x = SSL_get1_peer_certificate(p->ssl);

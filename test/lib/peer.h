@@ -35,6 +35,8 @@ void peer_read_head(struct peer *p, struct peer_answer *a);
 void peer_answer_done(struct peer_answer *a);
 /* The server has closed (or cut) the connection; waits for it. */
 bool peer_at_end(struct peer *p);
+/* The same, for at most so long; bytes that have come are left alone. */
+bool peer_ends_within(struct peer *p, int ms);
 /* Common name of the server's certificate. */
 void peer_server_name(struct peer *p, char *name, size_t room);
 /* Ends with a reset instead of an orderly close. */
