@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -225,6 +226,14 @@ static unsigned affordable_connections(void)
 						     : (unsigned)files.rlim_cur - OTHER_FILES;
 }
 
+/* Paths are compared as they came: an escaped NUL would end one early. */
+static size_t leave_escapes(void *cls, struct MHD_Connection *c, char *s)
+{
+	(void)cls;
+	(void)c;
+	return strlen(s);
+}
+
 static void fill_defaults(struct httpd_options *o)
 {
 	o->reload_ms = o->reload_ms ? o->reload_ms : 2000;
@@ -273,9 +282,9 @@ static int start_daemon(struct httpd *h, int listen_fd, struct err *e)
 		MHD_OPTION_LISTEN_SOCKET, listen_fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		(size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_LIMIT,
 		h->o.max_connections + SPARE_PLACES, MHD_OPTION_CONNECTION_TIMEOUT, h->o.idle_s,
-		MHD_OPTION_NOTIFY_COMPLETED, serve_completed, h, MHD_OPTION_NOTIFY_CONNECTION,
-		serve_connection, h, MHD_OPTION_ARRAY, tls_is_spoken(h) ? tls : &tls[2],
-		MHD_OPTION_END);
+		MHD_OPTION_UNESCAPE_CALLBACK, leave_escapes, NULL, MHD_OPTION_NOTIFY_COMPLETED,
+		serve_completed, h, MHD_OPTION_NOTIFY_CONNECTION, serve_connection, h,
+		MHD_OPTION_ARRAY, tls_is_spoken(h) ? tls : &tls[2], MHD_OPTION_END);
 	if (h->daemon)
 		return 0;
 	(void)close(listen_fd);
