@@ -1,5 +1,6 @@
 #include "common/httpd/conn.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
@@ -37,6 +38,13 @@ void conn_free(struct conns *l, struct conn *c)
 	free(c);
 }
 
+bool conn_has_left(const struct conn *c)
+{
+	struct pollfd p = { .fd = c->fd, .events = POLLRDHUP };
+
+	return poll(&p, 1, 0) > 0;
+}
+
 void conn_enter(struct conns *l, struct conn *c, enum conn_phase phase, int64_t due)
 {
 	if (c->phase == CONN_CUT)
@@ -55,10 +63,18 @@ static void cut(struct conns *l, struct conn *c)
 
 void conns_make_room(struct conns *l, size_t max)
 {
-	while (l->n[CONN_NEW] + l->n[CONN_ASKING] + l->n[CONN_IDLE] > max) {
-		/* not the newest: it is the one that the room is made for */
-		struct conn *c = l->n[CONN_NEW] > 1 ? l->first[CONN_NEW] : l->first[CONN_IDLE];
+	size_t n = 0;
 
+	for (int phase = CONN_NEW; phase < CONN_CUT; phase++)
+		n += l->n[phase];
+	for (; n > max; n--) {
+		struct conn *c = l->first[CONN_LEFT];
+
+		if (!c && l->n[CONN_NEW] >
+				  1) /* not the newest: it is the one that the room is made for */
+			c = l->first[CONN_NEW];
+		if (!c)
+			c = l->first[CONN_IDLE];
 		if (!c)
 			return;
 		cut(l, c);

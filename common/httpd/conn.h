@@ -17,6 +17,7 @@ enum conn_phase {
 	CONN_NEW, /* has not asked yet: handshake, request line and headers of its first request */
 	CONN_ASKING, /* from a request's headers to the end of its answer */
 	CONN_IDLE,   /* between requests */
+	CONN_LEFT,   /* the same, and the other side has sent its end */
 	CONN_CUT,    /* has been shut down; libmicrohttpd has not told of its end yet */
 	CONN_PHASES,
 };
@@ -38,6 +39,8 @@ struct conns {
 /* A new one, which is CONN_NEW until due; conn_free drops its pair. */
 struct conn *conn_new(struct conns *l, int fd, int64_t due) must_use;
 void conn_free(struct conns *l, struct conn *c);
+/* The other side has sent its end. libmicrohttpd does not see that when it comes together with a request. */
+bool conn_has_left(const struct conn *c);
 /* Enters another phase, or the same anew; a connection that is cut stays so. */
 void conn_enter(struct conns *l, struct conn *c, enum conn_phase phase, int64_t due);
 /* Cuts connections without a request until at most max are left. */

@@ -8,6 +8,7 @@
 enum {
 	DISCARD_MAX = 16 << 20, /* what is read of a body that is refused already */
 	RETRY_AFTER_S = 1,
+	LEFT_MS = 1000,
 };
 
 struct request {
@@ -297,6 +298,15 @@ enum MHD_Result serve_request(void *cls, struct MHD_Connection *c, const char *p
 	return r->status ? send_refusal(h, c, r) : call_handler(h, c, r);
 }
 
+static void request_ended(struct httpd *h, struct conn *k)
+{
+	if (conn_has_left(k)) /* what it has sent before its end is still answered */
+		conn_enter(&h->conns, k, CONN_LEFT, h->now + LEFT_MS);
+	else /* a request that begins at the last moment of the pause may take its time, but not more */
+		conn_enter(&h->conns, k, CONN_IDLE,
+			   h->now + (h->o.idle_s + h->o.request_s) * 1000LL);
+}
+
 void serve_completed(void *cls, struct MHD_Connection *c, void **request,
 		     enum MHD_RequestTerminationCode how)
 {
@@ -308,10 +318,8 @@ void serve_completed(void *cls, struct MHD_Connection *c, void **request,
 	*request = NULL;
 	if (!r)
 		return;
-	/* A request that begins at the last moment of the pause may take its time, but not more. */
 	if (k)
-		conn_enter(&h->conns, k, CONN_IDLE,
-			   h->now + (h->o.idle_s + h->o.request_s) * 1000LL);
+		request_ended(h, k);
 	h->in_progress--;
 	h->last_request = h->now;
 	body_drop(h, r);

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/ec.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -158,6 +159,15 @@ void peer_send(struct peer *p, const char *data, size_t n)
 void peer_puts(struct peer *p, const char *text)
 {
 	peer_send(p, text, strlen(text));
+}
+
+void peer_puts_last(struct peer *p, const char *text)
+{
+	int on = 1;
+
+	(void)setsockopt(p->fd, IPPROTO_TCP, TCP_CORK, &on, sizeof(on));
+	peer_puts(p, text);
+	(void)shutdown(p->fd, SHUT_WR);
 }
 
 void peer_post(struct peer *p, const char *path, const char *body, size_t n)

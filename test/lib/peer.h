@@ -26,6 +26,8 @@ struct peer *peer_open(int port, bool tls);
 struct peer *peer_try_tls(int port, int max_version);
 void peer_send(struct peer *p, const char *data, size_t n);
 void peer_puts(struct peer *p, const char *text);
+/* The same, and its end right behind it, in one packet where the kernel can (plain TCP). */
+void peer_puts_last(struct peer *p, const char *text);
 /* "POST /path" with Content-Length and a JSON media type. */
 void peer_post(struct peer *p, const char *path, const char *body, size_t n);
 void peer_get(struct peer *p, const char *path);

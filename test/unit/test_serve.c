@@ -334,6 +334,21 @@ static void test_answers_that_nobody_reads(void **state)
 	peer_close(other);
 }
 
+/* The end comes together with the request: answered, and not kept until the pause is over. */
+static void test_an_end_behind_the_request(void **state)
+{
+	cleanup_httpd struct httpd *h = served_start((struct httpd_options){ 0 });
+	struct peer *p = peer_open(httpd_port(h), false);
+
+	(void)state;
+	peer_puts_last(
+		p, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\nGET /busy HTTP/1.1\r\nHost: x\r\n\r\n");
+	served_expect(p, 200, "hello\n");
+	served_expect(p, 503, NULL);
+	assert_true(peer_at_end(p));
+	peer_close(p);
+}
+
 /* All places are taken by connections that ask nothing: new ones get theirs, and those that work are kept. */
 static void test_places_for_who_asks(void **state)
 {
@@ -389,6 +404,7 @@ int main(void)
 		cmocka_unit_test(test_later_headers_that_trickle),
 		cmocka_unit_test(test_bodies_that_trickle),
 		cmocka_unit_test(test_answers_that_nobody_reads),
+		cmocka_unit_test(test_an_end_behind_the_request),
 		cmocka_unit_test(test_places_for_who_asks),
 	};
 
