@@ -80,7 +80,9 @@ js_err review_body_read(struct review_body *b, js_ctx *scan, const char *text, s
 
 char review_body_type(const struct review_body *b, enum review_slot s)
 {
-	return b->span[s].len ? b->text[b->span[s].off] : '\0';
+	if (!b->span[s].len)
+		return '\0';
+	return b->text[b->span[s].off];
 }
 
 bool review_body_text(const struct review_body *b, enum review_slot s, char *text, size_t room)

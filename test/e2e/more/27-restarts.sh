@@ -6,9 +6,9 @@ work=$root/build/e2e/restarts
 mkdir -p "$work"; rm -f "$work"/*
 app good v0.6.2 | kubectl create --dry-run=client -o json -f - > "$work/good.json"
 # What the schema takes and the webhook refuses: an answer that nobody else gives.
-app bad v0.4.1 '  vars: {secretRef: from-0.5-on}' | kubectl create --dry-run=client -o json -f - > "$work/bad.json"
+app bad v0.6.2 '  vars: {secretRef: gone}' | kubectl create --dry-run=client -o json -f - > "$work/bad.json"
 out=$(kubectl create --dry-run=server -f "$work/bad.json" 2>&1)
-check "the webhook alone refuses it" contains "$out" 'admission webhook "validate.workerapp.celld-operator.io" denied the request'
+check "the webhook refuses it" contains "$out" 'spec.vars.secretRef: celld v0.6.2 takes no variables from outside'
 kubectl config view --raw -o json > "$work/config"
 for f in client-certificate client-key; do
 	jq -r ".users[0].user[\"$f-data\"] // empty" "$work/config" | base64 -d > "$work/$f"
