@@ -61,16 +61,18 @@ char *xstrdup(const char *s)
 
 char *xasprintf(const char *fmt, ...)
 {
+	char small[128], *s;
 	va_list ap;
 	int n;
-	char *s;
 
 	va_start(ap, fmt);
-	n = vsnprintf(NULL, 0, fmt, ap);
+	n = vsnprintf(small, sizeof(small), fmt, ap); /* most texts are short: printed once */
 	va_end(ap);
 	if (n < 0 || n > LIMIT_FORMATTED)
 		abort();
 	s = xmalloc((size_t)n + 1);
+	if ((size_t)n < sizeof(small))
+		return memcpy(s, small, (size_t)n + 1);
 	va_start(ap, fmt);
 	(void)vsnprintf(s, (size_t)n + 1, fmt, ap);
 	va_end(ap);

@@ -1,11 +1,14 @@
 #include "common/httpd.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,8 +25,12 @@
 #define PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-CHACHA20-POLY1305"
 
 enum {
-	CONNECTION_MEMORY = 64 << 10, /* room for large headers; MHD zeroes it after each request */
+	CONNECTION_MEMORY = 32 << 10, /* room for large headers; MHD zeroes it after each request */
 	QUIET_MS = 3000,
+	OTHER_FILES = 48, /* descriptors that are left to the rest of the process */
+	FEWEST = 8,
+	/* Over the maximum for a moment: who has come already, and who has been cut for it. */
+	SPARE_PLACES = 64,
 };
 
 /* ---- the certificate on disk ----------------------------------------------------------------- */
@@ -125,7 +132,10 @@ static bool step_drain(struct httpd *h)
 /* When something of ours is due, however quiet the sockets are; -1: never. */
 static int64_t next_due(const struct httpd *h)
 {
-	int64_t at = h->o.cert_file ? h->next_look : INT64_MAX;
+	int64_t at = conns_due(&h->conns);
+
+	if (h->o.cert_file && h->next_look < at)
+		at = h->next_look;
 
 	if (h->phase == HTTPD_LAME && h->lame_until < at)
 		at = h->lame_until;
@@ -171,6 +181,7 @@ static void *loop(void *arg)
 			(void)!read(h->wake_fd, &woken, sizeof(woken));
 		h->now = clock_mono_ms();
 		take_handed_pair(h);
+		conns_cut_due(&h->conns, h->now);
 		(void)MHD_run(h->daemon);
 		look_at_files(h);
 	}
@@ -200,12 +211,38 @@ printf_like(2, 0) static void mhd_log(void *cls, const char *fmt, va_list ap)
 	log_debug("httpd", "detail", text, NULL);
 }
 
+/*
+ * Connections must not take the last descriptors of the process: accept() would fail then, and whoever holds one of the
+ * connections would keep all others out.
+ */
+static unsigned affordable_connections(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur == RLIM_INFINITY ||
+	    files.rlim_cur > UINT_MAX)
+		return UINT_MAX;
+	return files.rlim_cur < OTHER_FILES + FEWEST ? FEWEST
+						     : (unsigned)files.rlim_cur - OTHER_FILES;
+}
+
+/* Paths are compared as they came: an escaped NUL would end one early. */
+static size_t leave_escapes(void *cls, struct MHD_Connection *c, char *s)
+{
+	(void)cls;
+	(void)c;
+	return strlen(s);
+}
+
 static void fill_defaults(struct httpd_options *o)
 {
 	o->reload_ms = o->reload_ms ? o->reload_ms : 2000;
 	o->max_connections = o->max_connections ? o->max_connections : 1000;
+	if (o->max_connections > affordable_connections())
+		o->max_connections = affordable_connections();
 	o->max_in_flight = o->max_in_flight ? o->max_in_flight : 64 << 20;
 	o->first_request_s = o->first_request_s ? o->first_request_s : 10;
+	o->request_s = o->request_s ? o->request_s : 30;
 	o->idle_s = o->idle_s ? o->idle_s : 120;
 }
 
@@ -243,8 +280,9 @@ static int start_daemon(struct httpd *h, int listen_fd, struct err *e)
 	h->daemon = MHD_start_daemon(
 		flags, 0, NULL, NULL, serve_request, h, MHD_OPTION_EXTERNAL_LOGGER, mhd_log, NULL,
 		MHD_OPTION_LISTEN_SOCKET, listen_fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		(size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_LIMIT, h->o.max_connections,
-		MHD_OPTION_CONNECTION_TIMEOUT, h->o.idle_s, MHD_OPTION_NOTIFY_COMPLETED,
+		(size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_LIMIT,
+		h->o.max_connections + SPARE_PLACES, MHD_OPTION_CONNECTION_TIMEOUT, h->o.idle_s,
+		MHD_OPTION_UNESCAPE_CALLBACK, leave_escapes, NULL, MHD_OPTION_NOTIFY_COMPLETED,
 		serve_completed, h, MHD_OPTION_NOTIFY_CONNECTION, serve_connection, h,
 		MHD_OPTION_ARRAY, tls_is_spoken(h) ? tls : &tls[2], MHD_OPTION_END);
 	if (h->daemon)

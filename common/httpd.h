@@ -11,7 +11,7 @@
  * at once when the client asked first (Expect) or claims more than 16 MiB, else once its body has
  * been read and dropped, because a client that still writes would see a reset instead of the
  * answer. Memory grows with the bytes that have come, never with the length that a client claims.
- * The sum of all bodies is bounded too: beyond it the answer is 429 with Retry-After, which
+ * The sum of all bodies is bounded too: beyond it the answer is 503 with Retry-After, which
  * client-go repeats. An unknown path is 404, a known path with another method 405 with Allow, a
  * POST whose media type is not the route's 415. HEAD is answered wherever GET is.
  *
@@ -77,10 +77,16 @@ struct httpd_options {
 	 */
 	void (*on_reload)(void *ctx, const struct err *e);
 	void *reload_ctx;
-	unsigned max_connections; /* 0: 1000 */
-	size_t max_in_flight;	  /* bytes of all bodies together; 0: 64 MiB */
-	unsigned first_request_s; /* a connection without a first request is cut after; 0: 10 */
-	unsigned idle_s;	  /* the same between requests; 0: 120, more than Go's 90 */
+	/*
+	 * 0: 1000; fewer where descriptors are short. One more takes the place of the connection that has been without a
+	 * request for the longest time.
+	 */
+	unsigned max_connections;
+	size_t max_in_flight; /* bytes of all bodies together; 0: 64 MiB */
+	/* All three are times in all: a byte now and then does not prolong them. */
+	unsigned first_request_s; /* from connecting to the end of the first headers; 0: 10 */
+	unsigned request_s;	  /* from the end of headers to that of the answer; 0: 30 */
+	unsigned idle_s;	  /* silence between requests; 0: 120, more than Go's 90 */
 };
 
 /* ":8443" (every address, IPv6 too where there is one), "0.0.0.0:8443", "[::1]:8443". Port 0: any

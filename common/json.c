@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/buf.h"
+#include "common/json/tree.h"
 #include "common/json_scan.h"
 #include "common/limits.h"
 #include "common/utf8.h"
@@ -57,16 +58,22 @@ static void start(void)
 	(void)pthread_once(&once, use_our_allocator);
 }
 
-/* No number of the tree has overflown; its depth has been bounded by the scan. */
-static bool is_finite(const cJSON *c)
+static int build(const char *text, size_t max, struct json **ret, struct err *e)
 {
-	if (cJSON_IsNumber(c))
-		return isfinite(c->valuedouble);
-	for (c = c->child; c; c = c->next) {
-		if (!is_finite(c))
-			return false;
-	}
-	return true;
+	cJSON *c = NULL;
+	const char *wrong;
+
+	start();
+	wrong = tree_build(text, max, &c);
+	if (wrong)
+		return err_set(e, ERR_INVALID, "%s", wrong);
+	*ret = out_mut(c);
+	return 0;
+}
+
+int json_build(const char *text, struct json **ret, struct err *e)
+{
+	return build(text, LIMIT_REVIEW_VALUES, ret, e);
 }
 
 int json_parse(const char *text, size_t len, struct json **ret, struct err *e)
@@ -76,9 +83,7 @@ int json_parse(const char *text, size_t len, struct json **ret, struct err *e)
 	js_err bad;
 	size_t at = 0;
 	cleanup(freep) char *padded = NULL;
-	cJSON *c;
 
-	start();
 	if (len >= INT32_MAX)
 		return err_set(e, ERR_TOO_LARGE, "%zu bytes of JSON", len);
 	padded = xmalloc(len + JS_PAD);
@@ -91,15 +96,7 @@ int json_parse(const char *text, size_t len, struct json **ret, struct err *e)
 	js_ctx_free(&ctx);
 	if (bad != JS_OK)
 		return err_set(e, ERR_INVALID, "offset %zu: %s", at, js_strerror(bad));
-	c = cJSON_ParseWithLength(padded, len + 1);
-	if (!c)
-		return err_set(e, ERR_INVALID, "a value that cannot be represented");
-	if (!is_finite(c)) {
-		cJSON_Delete(c);
-		return err_set(e, ERR_INVALID, "a number that is too large");
-	}
-	*ret = out_mut(c);
-	return 0;
+	return build(padded, SIZE_MAX, ret, e);
 }
 
 void json_free(struct json *j)
@@ -149,11 +146,21 @@ const char *json_kind_text(enum json_kind kind)
 	return "something";
 }
 
-const struct json *json_get(const struct json *j, const char *name)
+/* The member whose name is name[0..n). */
+static const struct json *member(const struct json *j, const char *name, size_t n)
 {
 	if (json_kind(j) != JSON_OBJECT)
 		return NULL;
-	return out(cJSON_GetObjectItemCaseSensitive(in(j), name));
+	for (const cJSON *c = in(j)->child; c; c = c->next) {
+		if (c->string[0] == name[0] && !strncmp(c->string, name, n) && !c->string[n])
+			return out(c);
+	}
+	return NULL;
+}
+
+const struct json *json_get(const struct json *j, const char *name)
+{
+	return member(j, name, strlen(name));
 }
 
 struct json *json_get_mutable(struct json *j, const char *name)
@@ -180,19 +187,13 @@ const struct json *json_path(const struct json *j, ...)
 
 const struct json *json_at_path(const struct json *j, const char *dotted)
 {
-	char name[128];
-
 	while (j) {
-		size_t n = strcspn(dotted, ".");
+		const char *end = strchrnul(dotted, '.');
 
-		if (n >= sizeof(name))
-			return NULL;
-		memcpy(name, dotted, n);
-		name[n] = '\0';
-		j = json_get(j, name);
-		if (!dotted[n])
+		j = member(j, dotted, (size_t)(end - dotted));
+		if (!*end)
 			break;
-		dotted += n + 1;
+		dotted = end + 1;
 	}
 	return j;
 }
@@ -320,7 +321,7 @@ bool json_equal(const struct json *a, const struct json *b)
 	case JSON_NULL:
 		return true;
 	case JSON_BOOL:
-		return in(a)->type == in(b)->type;
+		return ((in(a)->type ^ in(b)->type) & 0xff) == 0;
 	case JSON_NUMBER:
 		return in(a)->valuedouble == in(b)->valuedouble;
 	case JSON_STRING:
@@ -378,7 +379,7 @@ struct json *json_new_str(const char *s)
 struct json *json_dup(const struct json *j)
 {
 	start();
-	return j ? out_mut(cJSON_Duplicate(in(j), true)) : NULL;
+	return j ? out_mut(tree_copy(in(j))) : NULL;
 }
 
 void json_set(struct json *obj, const char *name, struct json *value)

@@ -38,6 +38,12 @@ enum json_kind {
 /* text[0..len) needs no terminator. ERR_INVALID: "offset 17: duplicate member name". ERR_TOO_LARGE:
  * 2 GiB and over. */
 int json_parse(const char *text, size_t len, struct json **ret, struct err *e);
+/*
+ * The same without the pass, for one value inside a text that js_scan has passed: nothing but the value is read.
+ * ERR_INVALID: a number that is too large, or LIMIT_REVIEW_VALUES values, because a tree takes up to forty times the
+ * bytes of its text.
+ */
+int json_build(const char *text, struct json **ret, struct err *e);
 void json_free(struct json *j);
 define_cleanup(struct json *, json_free);
 #define cleanup_json cleanup(json_free_cleanup)

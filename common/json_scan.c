@@ -144,10 +144,13 @@ size_t js_unescape(const char *buf, js_span s, char *dst)
 	ptr p = (ptr)buf + s.off + 1, end = (ptr)buf + s.off + s.len - 1;
 	uint8_t *d = (uint8_t *)dst;
 	while (p < end) {
-		if (*p != '\\') {
-			*d++ = *p++;
-			continue;
-		}
+		ptr plain = memchr(p, '\\', (size_t)(end - p));
+		size_t n = (size_t)((plain ? plain : end) - p);
+		memcpy(d, p, n);
+		d += n;
+		p += n;
+		if (p == end)
+			break;
 		if (p[1] != 'u') {
 			*d++ = simple_escape[p[1]];
 			p += 2;

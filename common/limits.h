@@ -9,6 +9,7 @@ enum {
 	LIMIT_JSON_DEPTH = 128,		/* nesting of a document */
 	LIMIT_JSON_KEYS = 1 << 20,	/* member names that are open at one moment */
 	LIMIT_REVIEW = 8 << 20,		/* body of an AdmissionReview; then 413 */
+	LIMIT_REVIEW_VALUES = 1 << 17,	/* values in one part of a review that is read */
 	LIMIT_KUBE_OBJECT = 8 << 20,	/* one object, one watch event */
 	LIMIT_KUBE_LIST = 256 << 20,	/* one page of a list */
 	LIMIT_STATE = 4 << 20,		/* celld's /state */

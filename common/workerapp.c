@@ -118,9 +118,13 @@ static void read_strings(const struct json *j, const struct workerapp_field *f,
 	for (const struct json *c = json_first(j); c && i < WORKERAPP_LIST; c = json_next(c), i++) {
 		bool named = f->kind == F_NAMES && json_kind(c) == JSON_OBJECT;
 		const struct json *s = named ? json_get(c, "name") : c;
-		cleanup(freep) char *path =
-			xasprintf("%s[%zu]%s", f->path, i, named ? ".name" : "");
+		cleanup(freep) char *path = NULL;
 
+		if (json_kind(s) == JSON_STRING && (named || f->kind != F_NAMES)) {
+			strlist_add(to, json_str(s));
+			continue;
+		}
+		path = xasprintf("%s[%zu]%s", f->path, i, named ? ".name" : "");
 		if (is_kind(s, f->kind == F_NAMES && !named ? JSON_OBJECT : JSON_STRING, path,
 			    faults))
 			strlist_add(to, json_str(s));
@@ -136,8 +140,11 @@ static const struct json *read_list(const struct json *j, const char *at, struct
 	if (!is_kind(j, JSON_ARRAY, at, faults))
 		return NULL;
 	for (const struct json *c = json_first(j); c && i < WORKERAPP_LIST; c = json_next(c), i++) {
-		cleanup(freep) char *path = xasprintf("%s[%zu]", at, i);
+		cleanup(freep) char *path = NULL;
 
+		if (json_kind(c) == JSON_OBJECT)
+			continue;
+		path = xasprintf("%s[%zu]", at, i);
 		if (json_kind(c) == JSON_NULL)
 			fault_add(faults, "wrong-type", path, "null",
 				  "is empty; write names with values, or leave it out");
@@ -152,29 +159,48 @@ static const struct json *read_map(const struct json *j, const char *at, struct 
 	if (!is_kind(j, JSON_OBJECT, at, faults))
 		return NULL;
 	for (const struct json *c = json_first(j); c; c = json_next(c)) {
-		cleanup(freep) char *path = xasprintf("%s[%.128s]", at, json_name(c));
+		cleanup(freep) char *path = NULL;
 
+		if (json_kind(c) == JSON_STRING)
+			continue;
+		path = xasprintf("%s[%.128s]", at, json_name(c));
 		(void)is_kind(c, JSON_STRING, path, faults);
 	}
 	return j;
 }
 
-/* One element of spec.env; its parts keep "" apart from absent where a rule asks. */
-static void read_env_entry(const struct json *c, const char *at, struct faults *faults,
-			   struct wa_env *to)
+/* is_kind of a part of spec.env[i]; its path is only written down when it is told of. */
+static bool is_env_kind(const struct json *j, enum json_kind wanted, size_t i, const char *below,
+			struct faults *faults)
 {
-	cleanup(freep) char *name = xasprintf("%s.name", at), *value = xasprintf("%s.value", at);
-	cleanup(freep) char *ref = xasprintf("%s.secretKeyRef", at);
-	cleanup(freep) char *secret = xasprintf("%s.name", ref), *key = xasprintf("%s.key", ref);
-	const struct json *r = json_get(c, "secretKeyRef");
+	cleanup(freep) char *path = NULL;
 
-	to->name = read_str(json_get(c, "name"), name, faults);
-	if (is_kind(json_get(c, "value"), JSON_STRING, value, faults))
+	if (json_kind(j) == wanted)
+		return true;
+	path = xasprintf("spec.env[%zu]%s", i, below);
+	return is_kind(j, wanted, path, faults);
+}
+
+static const char *env_str(const struct json *j, size_t i, const char *below, struct faults *faults)
+{
+	const char *s = is_env_kind(j, JSON_STRING, i, below, faults) ? json_str(j) : NULL;
+
+	return str_empty(s) ? NULL : s;
+}
+
+/* One element of spec.env; its parts keep "" apart from absent where a rule asks. */
+static void read_env_entry(const struct json *c, struct faults *faults, struct wa_env *to)
+{
+	const struct json *r = json_get(c, "secretKeyRef");
+	size_t i = to->index;
+
+	to->name = env_str(json_get(c, "name"), i, ".name", faults);
+	if (is_env_kind(json_get(c, "value"), JSON_STRING, i, ".value", faults))
 		to->value = json_get_str(c, "value");
-	if (!is_kind(r, JSON_OBJECT, ref, faults))
+	if (!is_env_kind(r, JSON_OBJECT, i, ".secretKeyRef", faults))
 		return;
-	to->secret_name = read_str(json_get(r, "name"), secret, faults);
-	to->secret_key = read_str(json_get(r, "key"), key, faults);
+	to->secret_name = env_str(json_get(r, "name"), i, ".secretKeyRef.name", faults);
+	to->secret_key = env_str(json_get(r, "key"), i, ".secretKeyRef.key", faults);
 }
 
 static void read_env(const struct json *j, const char *at, struct workerapp *app)
@@ -187,12 +213,12 @@ static void read_env(const struct json *j, const char *at, struct workerapp *app
 	app->env = xcalloc(i < WORKERAPP_LIST ? i + 1 : WORKERAPP_LIST, sizeof(*app->env));
 	i = 0;
 	for (const struct json *c = json_first(j); c && i < WORKERAPP_LIST; c = json_next(c), i++) {
-		cleanup(freep) char *path = xasprintf("%s[%zu]", at, i);
-
-		if (is_kind(c, JSON_OBJECT, path, &app->type_faults)) {
+		if (is_env_kind(c, JSON_OBJECT, i, "", &app->type_faults)) {
 			app->env[app->n_env].index = i;
-			read_env_entry(c, path, &app->type_faults, &app->env[app->n_env++]);
+			read_env_entry(c, &app->type_faults, &app->env[app->n_env++]);
 		} else if (json_kind(c) == JSON_NULL) {
+			cleanup(freep) char *path = xasprintf("spec.env[%zu]", i);
+
 			fault_add(&app->type_faults, "wrong-type", path, "null",
 				  "is empty; write name and value, or leave it out");
 		}

@@ -20,13 +20,14 @@ static struct version oldest(const struct judge *j)
 	return v;
 }
 
-static void env_version(const struct judge *j, const struct wa_env *env, const char *path)
+static void env_version(const struct judge *j, const struct wa_env *env, const char *path,
+			enum env_verdict verdict)
 {
 	struct version since, least = oldest(j);
 	char version[VERSION_TEXT], first[VERSION_TEXT];
 	cleanup(freep) char *values = NULL;
 
-	if (celld_env_check(j->table, j->version, env->name, false) == ENV_REFUSED) {
+	if (verdict == ENV_REFUSED) {
 		version_text(j->version, version);
 		values = xasprintf("%s %s", env->name, version);
 		fault_add(j->faults, "env-refused", path, values,
@@ -45,7 +46,11 @@ static void env_version(const struct judge *j, const struct wa_env *env, const c
 static void env_source(const struct judge *j, const struct wa_env *env, const char *at)
 {
 	bool value = !str_empty(env->value), secret = env->secret_name || env->secret_key;
-	cleanup(freep) char *path = xasprintf("%s.%s", at, value ? "value" : "secretKeyRef");
+	cleanup(freep) char *path = NULL;
+
+	if (value && !secret && strlen(env->value) <= ENV_VALUE)
+		return; /* not longer in characters either */
+	path = xasprintf("%s.%s", at, value ? "value" : "secretKeyRef");
 
 	if (value == secret) {
 		fault_add(j->faults, "env-source", at, env->name,
@@ -81,14 +86,15 @@ static bool is_repeated(const struct workerapp *app, size_t i)
 static void env_entry(const struct judge *j, size_t i)
 {
 	const struct wa_env *env = &j->app->env[i];
-	cleanup(freep) char *at = xasprintf("spec.env[%zu]", env->index);
-	cleanup(freep) char *path = xasprintf("%s.name", at);
+	char at[40], path[48];
 	/* without a version: 0.0.0, for which names are judged all the same */
 	enum env_verdict verdict = env->name
 					   ? celld_env_check(j->table, j->version, env->name, false)
 					   : ENV_NOT_ALLOWED;
 	struct fault_value shown;
 
+	(void)snprintf(at, sizeof(at), "spec.env[%zu]", env->index);
+	(void)snprintf(path, sizeof(path), "%s.name", at);
 	if (verdict == ENV_NOT_ALLOWED || strlen(env->name) > ENV_NAME) {
 		fault_add(j->faults, "env-name", path, env->name ? env->name : "",
 			  "%s is no setting of celld; write a name that begins with CELLD_ or "
@@ -105,7 +111,7 @@ static void env_entry(const struct judge *j, size_t i)
 			  "that governs it, if there is one",
 			  env->name);
 	else if (j->has_version)
-		env_version(j, env, path);
+		env_version(j, env, path, verdict);
 	env_source(j, env, at);
 }
 

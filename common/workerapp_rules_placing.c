@@ -44,11 +44,15 @@ static void map(const struct judge *j, const struct json *m, const char *at, boo
 
 	judge_length(j, at, json_len(m), MAP_MAX);
 	for (const struct json *c = json_first(m); c && i < MAP_MAX; c = json_next(c), i++) {
-		const char *key = json_name(c), *value = json_str(c);
-		cleanup(freep) char *path = xasprintf("%s[%.128s]", at, key);
+		const char *key = json_name(c), *value = labels ? json_str(c) : NULL;
+		bool is_own = own && own(key), bad_value = value && !syntax_label_value(value);
+		cleanup(freep) char *path = NULL;
 		struct fault_value shown;
 
-		if (own && own(key))
+		if (!is_own && !bad_value && syntax_key(key))
+			continue;
+		path = xasprintf("%s[%.128s]", at, key);
+		if (is_own)
 			fault_add(j->faults, "key-owned", path, key,
 				  "%s is set by the operator or by Kubernetes; write a key of your "
 				  "own",
@@ -59,7 +63,7 @@ static void map(const struct judge *j, const struct json *m, const char *at, boo
 				  "underscores, "
 				  "with a DNS name and / in front if you like",
 				  fault_value(&shown, key));
-		if (labels && value && !syntax_label_value(value))
+		if (bad_value)
 			fault_add(j->faults, "label-value", path, value,
 				  "%s is no value of a label; write at most 63 letters, digits, "
 				  "dots, "

@@ -6,47 +6,8 @@
 #include "common/json.h"
 #include "common/limits.h"
 #include "common/store_rules.h"
+#include "webhook/review_body.h"
 #include "webhook/warnings.h"
-
-enum slot {
-	API_VERSION,
-	KIND,
-	REQUEST,
-	UID,
-	OPERATION,
-	SUBRESOURCE,
-	NAME,
-	NAMESPACE,
-	REQUEST_KIND,
-	OBJECT,
-	OBJECT_SPEC,
-	OBJECT_MANAGED,
-	OLD,
-	OLD_SPEC,
-	OLD_MANAGED,
-	SLOTS,
-};
-
-static const js_node paths[] = {
-	JS_NODE("", -1, 1, 3),
-	JS_NODE("apiVersion", API_VERSION, 0, 0),
-	JS_NODE("kind", KIND, 0, 0),
-	JS_NODE("request", REQUEST, 4, 8),
-	JS_NODE("uid", UID, 0, 0),
-	JS_NODE("operation", OPERATION, 0, 0),
-	JS_NODE("subResource", SUBRESOURCE, 0, 0),
-	JS_NODE("name", NAME, 0, 0),
-	JS_NODE("namespace", NAMESPACE, 0, 0),
-	JS_NODE("kind", REQUEST_KIND, 0, 0),
-	JS_NODE("object", OBJECT, 12, 2),
-	JS_NODE("oldObject", OLD, 14, 2),
-	JS_NODE("spec", OBJECT_SPEC, 0, 0),
-	JS_NODE("metadata", -1, 16, 1),
-	JS_NODE("spec", OLD_SPEC, 0, 0),
-	JS_NODE("metadata", -1, 17, 1),
-	JS_NODE("managedFields", OBJECT_MANAGED, 0, 0),
-	JS_NODE("managedFields", OLD_MANAGED, 0, 0),
-};
 
 enum operation { OP_CREATE, OP_UPDATE, OP_DELETE, OP_CONNECT, OP_OTHER };
 enum subresource { SUB_NONE, SUB_STATUS, SUB_SCALE, SUB_OTHER };
@@ -54,8 +15,7 @@ enum subresource { SUB_NONE, SUB_STATUS, SUB_SCALE, SUB_OTHER };
 enum { TEXT = 64 };
 
 struct review {
-	const char *body;
-	js_span span[SLOTS];
+	struct review_body body;
 	enum operation operation;
 	enum subresource subresource;
 	char operation_text[TEXT], subresource_text[TEXT];
@@ -68,37 +28,11 @@ struct judgement {
 
 /* ---- reading the envelope -------------------------------------------------------------------- */
 
-static char type_of(const struct review *r, enum slot s)
-{
-	if (!r->span[s].len)
-		return '\0';
-	return r->body[r->span[s].off];
-}
-
-/* The string at s, cut to room; false: there is none. Only what fits whole equals anything. */
-static bool text_at(const struct review *r, enum slot s, char *text, size_t room)
-{
-	char whole[6 * TEXT + 2];
-	size_t n;
-
-	text[0] = '\0';
-	if (type_of(r, s) != '"')
-		return false;
-	n = r->span[s].len > sizeof(whole) ? room : js_unescape(r->body, r->span[s], whole);
-	if (n >= room) {
-		memcpy(text, "(too long)", sizeof("(too long)"));
-		return true;
-	}
-	memcpy(text, whole, n);
-	text[n] = '\0';
-	return true;
-}
-
-static bool text_is(const struct review *r, enum slot s, const char *want)
+static bool text_is(const struct review *r, enum review_slot s, const char *want)
 {
 	char text[TEXT];
 
-	return text_at(r, s, text, sizeof(text)) && str_eq(text, want);
+	return review_body_text(&r->body, s, text, sizeof(text)) && str_eq(text, want);
 }
 
 static enum operation operation_of(const char *s)
@@ -124,56 +58,36 @@ static enum subresource subresource_of(const char *s)
 /* Why the body is no review that can be answered; NULL: it is one. */
 static const char *read_envelope(struct review *r)
 {
-	char sub = type_of(r, SUBRESOURCE);
+	char sub = review_body_type(&r->body, REVIEW_SUBRESOURCE);
 
-	if (!text_is(r, KIND, "AdmissionReview"))
+	if (!text_is(r, REVIEW_KIND, "AdmissionReview"))
 		return "the body is not an AdmissionReview";
-	if (!text_is(r, API_VERSION, "admission.k8s.io/v1"))
+	if (!text_is(r, REVIEW_API_VERSION, "admission.k8s.io/v1"))
 		return "apiVersion is not admission.k8s.io/v1, the only one that is served";
-	if (type_of(r, REQUEST) != '{')
+	if (review_body_type(&r->body, REVIEW_REQUEST) != '{')
 		return "request is missing or not an object";
-	if (type_of(r, UID) != '"' || r->span[UID].len <= 2)
+	if (review_body_type(&r->body, REVIEW_UID) != '"' || r->body.span[REVIEW_UID].len <= 2)
 		return "request.uid is missing or not a string";
-	if (r->span[UID].len > REVIEW_UID_MAX)
+	if (r->body.span[REVIEW_UID].len > REVIEW_UID_MAX)
 		return "request.uid is too long";
-	if (!text_at(r, OPERATION, r->operation_text, sizeof(r->operation_text)))
+	if (!review_body_text(&r->body, REVIEW_OPERATION, r->operation_text,
+			      sizeof(r->operation_text)))
 		return "request.operation is missing or not a string";
 	if (sub && sub != 'n' && sub != '"')
 		return "request.subResource is not a string";
 	r->operation = operation_of(r->operation_text);
-	(void)text_at(r, SUBRESOURCE, r->subresource_text, sizeof(r->subresource_text));
+	(void)review_body_text(&r->body, REVIEW_SUBRESOURCE, r->subresource_text,
+			       sizeof(r->subresource_text));
 	r->subresource = subresource_of(r->subresource_text);
 	return NULL;
 }
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
-/* The tree of an object, with its managedFields replaced by an empty list. */
-static int tree_at(const struct review *r, enum slot object, enum slot managed, struct json **ret,
-		   struct err *e)
-{
-	const char *text = r->body + r->span[object].off, *rest;
-	size_t len = r->span[object].len, head;
-	struct buf copy;
-	int bad;
-
-	if (!r->span[managed].len)
-		return json_parse(text, len, ret, e);
-	head = r->span[managed].off - r->span[object].off;
-	rest = text + head + r->span[managed].len;
-	buf_init(&copy, len + 2);
-	buf_add(&copy, text, head);
-	buf_puts(&copy, "[]");
-	buf_add(&copy, rest, len - head - r->span[managed].len);
-	bad = json_parse(buf_str(&copy), copy.len, ret, e);
-	buf_done(&copy);
-	return bad;
-}
-
-static bool object_is_there(const struct review *r, enum slot s, const char *name,
+static bool object_is_there(const struct review *r, enum review_slot s, const char *name,
 			    struct faults *faults)
 {
-	if (type_of(r, s) == '{')
+	if (review_body_type(&r->body, s) == '{')
 		return true;
 	fault_add(faults, "object-missing", name, "",
 		  "is not an object; send the whole object with the review");
@@ -187,34 +101,24 @@ static bool trees(const struct review *r, struct json **ret_new, struct json **r
 	struct err e = ERR_INIT;
 	int bad = 0;
 
-	if (!object_is_there(r, OBJECT, "object", faults) ||
-	    (r->operation == OP_UPDATE && !object_is_there(r, OLD, "oldObject", faults)))
+	if (!object_is_there(r, REVIEW_OBJECT, "object", faults) ||
+	    (r->operation == OP_UPDATE && !object_is_there(r, REVIEW_OLD, "oldObject", faults)))
 		return false;
-	bad = tree_at(r, OBJECT, OBJECT_MANAGED, ret_new, &e);
+	bad = review_body_tree(&r->body, REVIEW_OBJECT, ret_new, &e);
 	if (!bad && r->operation == OP_UPDATE)
-		bad = tree_at(r, OLD, OLD_MANAGED, ret_old, &e);
+		bad = review_body_tree(&r->body, REVIEW_OLD, ret_old, &e);
 	if (bad)
 		fault_add(faults, "object-unreadable", "object", "", "%s", e.message);
 	return !bad;
 }
 
-/* The parsed value of a span for the answer; NULL when absent. It has been scanned already. */
-static struct json *value_at(const struct review *r, enum slot s)
-{
-	struct json *v = NULL;
-	struct err e = ERR_INIT;
-
-	if (r->span[s].len && json_parse(r->body + r->span[s].off, r->span[s].len, &v, &e))
-		return NULL;
-	return v;
-}
-
 static bool spec_is_untouched(const struct review *r)
 {
-	js_span a = r->span[OBJECT_SPEC], b = r->span[OLD_SPEC];
+	js_span a = r->body.span[REVIEW_OBJECT_SPEC], b = r->body.span[REVIEW_OLD_SPEC];
 
-	return r->operation == OP_UPDATE && type_of(r, OBJECT) == '{' && type_of(r, OLD) == '{' &&
-	       a.len && a.len == b.len && !memcmp(r->body + a.off, r->body + b.off, a.len);
+	return r->operation == OP_UPDATE && review_body_type(&r->body, REVIEW_OBJECT) == '{' &&
+	       review_body_type(&r->body, REVIEW_OLD) == '{' && a.len && a.len == b.len &&
+	       !memcmp(r->body.text + a.off, r->body.text + b.off, a.len);
 }
 
 /* ---- judging --------------------------------------------------------------------------------- */
@@ -272,7 +176,8 @@ static bool scale_replicas(const struct json *scale, int64_t *ret)
 /* Is the app that the Scale is of a fleet? It does not say so itself. */
 static bool is_fleet(const struct review *r, const struct review_facts *facts)
 {
-	cleanup_json struct json *name = value_at(r, NAME), *namespace = value_at(r, NAMESPACE);
+	cleanup_json struct json *name = review_body_value(&r->body, REVIEW_NAME),
+				 *namespace = review_body_value(&r->body, REVIEW_NAMESPACE);
 	bool fleet = false;
 
 	if (!facts->world || !facts->world->durability)
@@ -326,7 +231,8 @@ static void judge_scale(const struct review *r, const struct review_facts *facts
 static void judge_store_spec(const struct review *r, const struct review_facts *facts,
 			     const struct json *store, const struct json *old, struct judgement *j)
 {
-	cleanup_json struct json *name = value_at(r, NAME), *namespace = value_at(r, NAMESPACE);
+	cleanup_json struct json *name = review_body_value(&r->body, REVIEW_NAME),
+				 *namespace = review_body_value(&r->body, REVIEW_NAMESPACE);
 	struct strlist users = STRLIST_INIT;
 
 	if (old && facts->world && facts->world->users && json_str(name))
@@ -394,26 +300,29 @@ static void judge(enum review_endpoint endpoint, const struct review *r,
 /* ---- filling in ------------------------------------------------------------------------------ */
 
 /* The annotation's name stands somewhere in the object: its app may have been filled before. */
-static bool names_defaulted(const struct review *r, enum slot object)
+static bool names_defaulted(const struct review *r, enum review_slot object)
 {
 	static const char name[] = "\"" ANNOTATION_DEFAULTED "\"";
 
-	return memmem(r->body + r->span[object].off, r->span[object].len, name, sizeof(name) - 1);
+	return memmem(r->body.text + r->body.span[object].off, r->body.span[object].len, name,
+		      sizeof(name) - 1);
 }
 
 static bool may_fill(const struct review *r, const struct review_facts *facts)
 {
-	if (r->subresource != SUB_NONE || type_of(r, OBJECT) != '{')
+	if (r->subresource != SUB_NONE || review_body_type(&r->body, REVIEW_OBJECT) != '{')
 		return false;
 	if (r->operation == OP_CREATE)
-		return facts->defaults || names_defaulted(r, OBJECT);
-	return r->operation == OP_UPDATE && type_of(r, OLD) == '{' && names_defaulted(r, OLD);
+		return facts->defaults || names_defaulted(r, REVIEW_OBJECT);
+	return r->operation == OP_UPDATE && review_body_type(&r->body, REVIEW_OLD) == '{' &&
+	       names_defaulted(r, REVIEW_OLD);
 }
 
 /* The operations as JSON text, the caller's; NULL: none. What cannot be read is left to the rules. */
 static char *fill(const struct review *r, const struct review_facts *facts)
 {
-	cleanup_json struct json *object = NULL, *old = NULL, *namespace = value_at(r, NAMESPACE);
+	cleanup_json struct json *object = NULL, *old = NULL,
+				 *namespace = review_body_value(&r->body, REVIEW_NAMESPACE);
 	struct faults unread = FAULTS_INIT;
 	struct patch p = { NULL, NULL };
 	char *text = NULL;
@@ -477,7 +386,8 @@ static struct json *causes_of(const struct faults *l)
 static struct json *details_of(const struct review *r, const struct faults *l)
 {
 	struct json *details = json_new_object();
-	cleanup_json struct json *name = value_at(r, NAME), *kind = value_at(r, REQUEST_KIND);
+	cleanup_json struct json *name = review_body_value(&r->body, REVIEW_NAME),
+				 *kind = review_body_value(&r->body, REVIEW_REQUEST_KIND);
 
 	json_set_str(details, "name", json_str(name));
 	json_set_str(details, "group", json_get_str(kind, "group"));
@@ -510,7 +420,7 @@ static void print_answer(enum review_endpoint endpoint, const struct review *r,
 {
 	buf_puts(to, "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\","
 		     "\"response\":{\"uid\":");
-	buf_add(to, r->body + r->span[UID].off, r->span[UID].len);
+	buf_add(to, r->body.text + r->body.span[REVIEW_UID].off, r->body.span[REVIEW_UID].len);
 	buf_printf(to, ",\"allowed\":%s", j->faults.n ? "false" : "true");
 	if (j->faults.n) {
 		buf_puts(to, ",\"status\":");
@@ -524,7 +434,8 @@ static void print_answer(enum review_endpoint endpoint, const struct review *r,
 
 static void tell_subject(const struct review *r, char *text, size_t room)
 {
-	cleanup_json struct json *name = value_at(r, NAME), *namespace = value_at(r, NAMESPACE);
+	cleanup_json struct json *name = review_body_value(&r->body, REVIEW_NAME),
+				 *namespace = review_body_value(&r->body, REVIEW_NAMESPACE);
 	struct buf b;
 
 	buf_init(&b, room - 1);
@@ -541,9 +452,9 @@ struct review_result review_answer(enum review_endpoint endpoint, js_ctx *scan, 
 {
 	struct review_result result = { .verdict = REVIEW_BROKEN };
 	struct judgement j = { .faults = FAULTS_INIT, .warnings = STRLIST_INIT };
-	struct review r = { .body = body };
+	struct review r;
 	size_t at = 0;
-	js_err bad = js_scan(scan, body, len, paths, r.span, SLOTS, &at);
+	js_err bad = review_body_read(&r.body, scan, body, len, &at);
 	const char *why;
 
 	if (bad != JS_OK) {

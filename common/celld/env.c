@@ -27,11 +27,13 @@ static bool is_allowed(const char *name)
 /* "CELLD_VAR_*" speaks of all that begin so. */
 static bool speaks_of(const struct celld_name *row, const char *name)
 {
-	size_t n = strlen(row->name);
+	const char *r = row->name;
 
-	if (n && row->name[n - 1] == '*')
-		return !strncmp(name, row->name, n - 1);
-	return str_eq(name, row->name);
+	while (*r && *r == *name) {
+		r++;
+		name++;
+	}
+	return (!*r && !*name) || (r[0] == '*' && !r[1]);
 }
 
 static bool holds(const struct celld_name *list, size_t n, struct version v, const char *name,
@@ -50,12 +52,13 @@ bool celld_env_since(const struct celld_table *t, const char *name, struct versi
 	bool found = false;
 
 	for (size_t i = 0; i < t->n_known; i++) {
-		struct version since = t->known[i].range.since;
+		const struct celld_name *row = &t->known[i];
 
-		if (speaks_of(&t->known[i], name) && (!found || version_cmp(since, *ret) < 0)) {
-			*ret = since;
-			found = true;
-		}
+		if (row->name[0] != name[0] || !speaks_of(row, name))
+			continue;
+		if (!found || version_cmp(row->range.since, *ret) < 0)
+			*ret = row->range.since;
+		found = true;
 	}
 	return found;
 }

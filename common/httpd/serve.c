@@ -6,15 +6,9 @@
 #include <strings.h>
 
 enum {
-	UPLOAD_MS = 60000,	/* a body that takes longer is cut, however it trickles */
 	DISCARD_MAX = 16 << 20, /* what is read of a body that is refused already */
 	RETRY_AFTER_S = 1,
-};
-
-/* Of a connection, from its start to its end. */
-struct conn {
-	struct pair *pair;
-	bool asked; /* has sent a first request */
+	LEFT_MS = 1000,
 };
 
 struct request {
@@ -22,7 +16,6 @@ struct request {
 	int status;			 /* refused: answered with this; 0: the handler's */
 	char *body;
 	size_t len, room, declared, discarded;
-	int64_t started;
 	char allow[32];
 };
 
@@ -84,7 +77,7 @@ static const char *refusal_text(int status)
 		return "method not allowed\n";
 	case MHD_HTTP_UNSUPPORTED_MEDIA_TYPE:
 		return "the media type of the body is not served here\n";
-	case MHD_HTTP_TOO_MANY_REQUESTS:
+	case MHD_HTTP_SERVICE_UNAVAILABLE:
 		return "too much is being uploaded at once; try again\n";
 	default:
 		return "the body is too large\n";
@@ -126,7 +119,7 @@ static enum MHD_Result send_refusal(struct httpd *h, struct MHD_Connection *c,
 	if (r->allow[0])
 		add_header(resp, MHD_HTTP_HEADER_ALLOW, r->allow);
 	return send_answer(h, c, r->status, resp,
-			   r->status == MHD_HTTP_TOO_MANY_REQUESTS ? RETRY_AFTER_S : 0);
+			   r->status == MHD_HTTP_SERVICE_UNAVAILABLE ? RETRY_AFTER_S : 0);
 }
 
 static enum MHD_Result call_handler(struct httpd *h, struct MHD_Connection *c,
@@ -221,16 +214,23 @@ static void judge_headers(struct MHD_Connection *c, struct request *r)
 		r->status = MHD_HTTP_CONTENT_TOO_LARGE;
 }
 
-static void first_request_came(const struct httpd *h, struct MHD_Connection *c)
+static struct conn *conn_of(struct MHD_Connection *c)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-	struct conn *k = info ? info->socket_context : NULL;
 
-	if (!k || k->asked)
+	return info ? info->socket_context : NULL;
+}
+
+static void request_came(struct httpd *h, struct MHD_Connection *c)
+{
+	struct conn *k = conn_of(c);
+
+	if (!k)
 		return;
-	k->asked = true;
-	(void)MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, h->o.idle_s);
+	if (k->phase == CONN_NEW)
+		(void)MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, h->o.idle_s);
+	conn_enter(&h->conns, k, CONN_ASKING, h->now + h->o.request_s * 1000LL);
 }
 
 /*
@@ -249,8 +249,7 @@ static enum MHD_Result begin(struct httpd *h, struct MHD_Connection *c, const ch
 {
 	struct request *r = xcalloc(1, sizeof(*r));
 
-	first_request_came(h, c);
-	r->started = h->now;
+	request_came(h, c);
 	h->in_progress++;
 	*request = r;
 	find_route(h, path, method, r);
@@ -267,8 +266,6 @@ static enum MHD_Result refuse_later(struct httpd *h, struct request *r, int stat
 
 static enum MHD_Result take_piece(struct httpd *h, struct request *r, const char *data, size_t n)
 {
-	if (h->now - r->started > UPLOAD_MS)
-		return MHD_NO;
 	if (r->status) {
 		r->discarded += n;
 		return r->discarded > DISCARD_MAX ? MHD_NO : MHD_YES;
@@ -276,7 +273,7 @@ static enum MHD_Result take_piece(struct httpd *h, struct request *r, const char
 	if (n > r->route->max_body - r->len)
 		return refuse_later(h, r, MHD_HTTP_CONTENT_TOO_LARGE);
 	if (!body_reserve(h, r, r->len + n))
-		return refuse_later(h, r, MHD_HTTP_TOO_MANY_REQUESTS);
+		return refuse_later(h, r, MHD_HTTP_SERVICE_UNAVAILABLE);
 	memcpy(r->body + r->len, data, n);
 	r->len += n;
 	return MHD_YES;
@@ -301,17 +298,28 @@ enum MHD_Result serve_request(void *cls, struct MHD_Connection *c, const char *p
 	return r->status ? send_refusal(h, c, r) : call_handler(h, c, r);
 }
 
+static void request_ended(struct httpd *h, struct conn *k)
+{
+	if (conn_has_left(k)) /* what it has sent before its end is still answered */
+		conn_enter(&h->conns, k, CONN_LEFT, h->now + LEFT_MS);
+	else /* a request that begins at the last moment of the pause may take its time, but not more */
+		conn_enter(&h->conns, k, CONN_IDLE,
+			   h->now + (h->o.idle_s + h->o.request_s) * 1000LL);
+}
+
 void serve_completed(void *cls, struct MHD_Connection *c, void **request,
 		     enum MHD_RequestTerminationCode how)
 {
 	struct httpd *h = cls;
 	struct request *r = *request;
+	struct conn *k = conn_of(c);
 
-	(void)c;
 	(void)how;
 	*request = NULL;
 	if (!r)
 		return;
+	if (k)
+		request_ended(h, k);
 	h->in_progress--;
 	h->last_request = h->now;
 	body_drop(h, r);
@@ -330,13 +338,16 @@ void serve_connection(void *cls, struct MHD_Connection *c, void **connection,
 		*connection = NULL;
 		if (!k)
 			return;
-		pair_unref(k->pair);
-		free(k);
+		conn_free(&h->conns, k);
 		atomic_fetch_sub(&h->connections, 1);
 		return;
 	}
-	*connection = k = xcalloc(1, sizeof(*k));
+	*connection = k =
+		conn_new(&h->conns,
+			 MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd,
+			 h->now + h->o.first_request_s * 1000LL);
 	atomic_fetch_add(&h->connections, 1);
+	conns_make_room(&h->conns, h->o.max_connections);
 	(void)MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, h->o.first_request_s);
 	if (!h->o.cert_file && !h->o.pair_later)
 		return;

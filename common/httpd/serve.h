@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 
 #include "common/httpd.h"
+#include "common/httpd/conn.h"
 #include "common/httpd/pair.h"
 
 enum { SERVE_ROOM = 64 << 10, SERVE_SPARES = 8 };
@@ -29,6 +30,8 @@ struct httpd {
 	struct pair *pair;	       /* in use for new connections; NULL: plain, or none yet */
 	_Atomic(struct pair *) handed; /* the newest pair of httpd_set_pair, not taken yet */
 	struct pair_stamp used, bad;   /* of the files in use; of those that were refused last */
+
+	struct conns conns;
 
 	size_t in_flight;	   /* bytes reserved for bodies */
 	unsigned in_progress;	   /* requests between their headers and the end of their answer */

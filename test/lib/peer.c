@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/ec.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -160,6 +161,15 @@ void peer_puts(struct peer *p, const char *text)
 	peer_send(p, text, strlen(text));
 }
 
+void peer_puts_last(struct peer *p, const char *text)
+{
+	int on = 1;
+
+	(void)setsockopt(p->fd, IPPROTO_TCP, TCP_CORK, &on, sizeof(on));
+	peer_puts(p, text);
+	(void)shutdown(p->fd, SHUT_WR);
+}
+
 void peer_post(struct peer *p, const char *path, const char *body, size_t n)
 {
 	char head[512];
@@ -276,6 +286,13 @@ void peer_answer_done(struct peer_answer *a)
 bool peer_at_end(struct peer *p)
 {
 	return p->have == 0 && !fill(p);
+}
+
+bool peer_ends_within(struct peer *p, int ms)
+{
+	struct pollfd wait = { .fd = p->fd, .events = POLLRDHUP };
+
+	return poll(&wait, 1, ms) > 0 && (wait.revents & (POLLRDHUP | POLLHUP | POLLERR));
 }
 
 void peer_server_name(struct peer *p, char *name, size_t room)

@@ -26,6 +26,8 @@ struct peer *peer_open(int port, bool tls);
 struct peer *peer_try_tls(int port, int max_version);
 void peer_send(struct peer *p, const char *data, size_t n);
 void peer_puts(struct peer *p, const char *text);
+/* The same, and its end right behind it, in one packet where the kernel can (plain TCP). */
+void peer_puts_last(struct peer *p, const char *text);
 /* "POST /path" with Content-Length and a JSON media type. */
 void peer_post(struct peer *p, const char *path, const char *body, size_t n);
 void peer_get(struct peer *p, const char *path);
@@ -35,6 +37,8 @@ void peer_read_head(struct peer *p, struct peer_answer *a);
 void peer_answer_done(struct peer_answer *a);
 /* The server has closed (or cut) the connection; waits for it. */
 bool peer_at_end(struct peer *p);
+/* The same, for at most so long; bytes that have come are left alone. */
+bool peer_ends_within(struct peer *p, int ms);
 /* Common name of the server's certificate. */
 void peer_server_name(struct peer *p, char *name, size_t room);
 /* Ends with a reset instead of an orderly close. */

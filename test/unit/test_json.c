@@ -188,7 +188,7 @@ static void test_long_path(void **state)
 	memset(path, 'a', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
 	json_set_int(j, path, 1);
-	assert_null(json_at_path(j, path)); /* longer than it handles: absent */
+	assert_non_null(json_at_path(j, path));
 	path[127] = '\0';
 	json_set_int(j, path, 1);
 	assert_non_null(json_at_path(j, path));

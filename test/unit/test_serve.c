@@ -196,7 +196,7 @@ static void test_claimed_lengths_are_not_charged(void **state)
 	(void)snprintf(want, sizeof(want), "[%d,%d]", SERVED_MAX_BODY, SERVED_MAX_BODY);
 	for (size_t i = 0; i < array_len(liar); i++) {
 		peer_read(liar[i], &a);
-		if (a.status == 429) {
+		if (a.status == 503) {
 			refused++;
 			assert_non_null(strcasestr(a.head, "\r\nRetry-After: 1\r\n"));
 		} else {
@@ -265,6 +265,129 @@ static void test_headers_over_the_limit(void **state)
 	peer_close(p);
 }
 
+/* ---- whoever takes for ever ------------------------------------------------------------------ */
+
+/* Sends the text again and again, a moment after the other, until the server ends the connection. */
+static void drip(struct peer *p, const char *text)
+{
+	while (!peer_ends_within(p, 100))
+		peer_puts(p, text);
+}
+
+/* A header line now and then: the first request's headers have a time in all. */
+static void test_headers_that_trickle(void **state)
+{
+	cleanup_httpd struct httpd *h =
+		served_start((struct httpd_options){ .first_request_s = 1 });
+	struct peer *p = peer_open(httpd_port(h), false);
+
+	(void)state;
+	peer_puts(p, "POST /sum HTTP/1.1\r\nHost: x\r\n");
+	drip(p, "X-Slow: 1\r\n");
+	peer_close(p);
+}
+
+/* The same between requests, where more time is left. */
+static void test_later_headers_that_trickle(void **state)
+{
+	cleanup_httpd struct httpd *h =
+		served_start((struct httpd_options){ .request_s = 1, .idle_s = 1 });
+	struct peer *p = peer_open(httpd_port(h), false);
+
+	(void)state;
+	peer_get(p, "/hello");
+	served_expect(p, 200, "hello\n");
+	drip(p, "\r\n"); /* blank lines before a request are no request */
+	peer_close(p);
+}
+
+static void test_bodies_that_trickle(void **state)
+{
+	cleanup_httpd struct httpd *h = served_start((struct httpd_options){ .request_s = 1 });
+	struct peer *p = peer_open(httpd_port(h), false);
+
+	(void)state;
+	peer_puts(p, "POST /sum HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+		     "Transfer-Encoding: chunked\r\n\r\n");
+	drip(p, "1\r\nx\r\n");
+	peer_close(p);
+}
+
+/* Asks for more than the sockets hold and reads nothing of it. */
+static void test_answers_that_nobody_reads(void **state)
+{
+	cleanup_httpd struct httpd *h = served_start((struct httpd_options){ .request_s = 1 });
+	struct peer *p = peer_open(httpd_port(h), false), *other = peer_open(httpd_port(h), false);
+	struct buf many = BUF_INIT(1 << 20);
+
+	(void)state;
+	for (int i = 0; i < 10000; i++)
+		buf_puts(&many, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
+	peer_get(other, "/hello");
+	served_expect(other, 200, "hello\n");
+	while (httpd_connections(h) == 2)
+		peer_send(p, buf_str(&many), many.len);
+	peer_get(other, "/hello");
+	served_expect(other, 200, "hello\n");
+	buf_done(&many);
+	peer_reset(p);
+	peer_close(other);
+}
+
+/* The end comes together with the request: answered, and not kept until the pause is over. */
+static void test_an_end_behind_the_request(void **state)
+{
+	cleanup_httpd struct httpd *h = served_start((struct httpd_options){ 0 });
+	struct peer *p = peer_open(httpd_port(h), false);
+
+	(void)state;
+	peer_puts_last(
+		p, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\nGET /busy HTTP/1.1\r\nHost: x\r\n\r\n");
+	served_expect(p, 200, "hello\n");
+	served_expect(p, 503, NULL);
+	assert_true(peer_at_end(p));
+	peer_close(p);
+}
+
+/* All places are taken by connections that ask nothing: new ones get theirs, and those that work are kept. */
+static void test_places_for_who_asks(void **state)
+{
+	cleanup_httpd struct httpd *h =
+		served_start((struct httpd_options){ .max_connections = 8 });
+	struct peer *silent[40], *works = peer_open(httpd_port(h), false), *idle[8], *last;
+
+	(void)state;
+	peer_get(works, "/hello");
+	served_expect(works, 200, "hello\n");
+	for (size_t i = 0; i < array_len(silent); i++) {
+		silent[i] = peer_open(httpd_port(h), false);
+		peer_get(works, "/hello");
+		served_expect(works, 200, "hello\n");
+	}
+	for (size_t i = 0; i < array_len(silent); i++) {
+		if (i + 7 < array_len(silent))
+			assert_true(peer_at_end(silent[i]));
+		peer_close(silent[i]);
+	}
+	/* nobody is silent: the one that has been idle for the longest time goes */
+	for (size_t i = 0; i < array_len(idle); i++) {
+		idle[i] = peer_open(httpd_port(h), false);
+		peer_get(idle[i], "/hello");
+		served_expect(idle[i], 200, "hello\n");
+	}
+	assert_true(peer_at_end(works));
+	last = peer_open(httpd_port(h), false);
+	peer_get(last, "/hello");
+	served_expect(last, 200, "hello\n");
+	assert_true(peer_at_end(idle[0]));
+	peer_get(idle[7], "/hello");
+	served_expect(idle[7], 200, "hello\n");
+	for (size_t i = 0; i < array_len(idle); i++)
+		peer_close(idle[i]);
+	peer_close(works);
+	peer_close(last);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -277,6 +400,12 @@ int main(void)
 		cmocka_unit_test(test_claimed_lengths_are_not_charged),
 		cmocka_unit_test(test_a_silent_connection_is_cut),
 		cmocka_unit_test(test_headers_over_the_limit),
+		cmocka_unit_test(test_headers_that_trickle),
+		cmocka_unit_test(test_later_headers_that_trickle),
+		cmocka_unit_test(test_bodies_that_trickle),
+		cmocka_unit_test(test_answers_that_nobody_reads),
+		cmocka_unit_test(test_an_end_behind_the_request),
+		cmocka_unit_test(test_places_for_who_asks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
