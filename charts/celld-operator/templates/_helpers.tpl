@@ -125,6 +125,12 @@ securityContext:
 - apiGroups: [""] # by name alone: no list, no watch
   resources: [secrets]
   verbs: [get]
+- apiGroups: [""] # volumes of fleets that keep one: whose data they hold, and that they grow
+  resources: [persistentvolumeclaims]
+  verbs: [get, list, patch]
+- apiGroups: [""] # why pods cannot be made
+  resources: [events]
+  verbs: [list]
 - apiGroups: [""]
   resources: [services, serviceaccounts]
   verbs: [get, list, watch, create, patch]
@@ -155,4 +161,24 @@ securityContext:
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create, patch]
+{{- end -}}
+
+{{/* what apps may use, as flags of both programs: a dict of flag to text */}}
+{{- define "celld-operator.allowed" -}}
+{{- $o := .Values.operator -}}
+{{- dict
+  "allowed-image-prefixes" (join "," $o.allowedImagePrefixes)
+  "allowed-iam-roles" (join "," $o.allowedIAMRoles)
+  "allowed-azure-client-ids" (join "," $o.allowedAzureClientIDs)
+  "allowed-gcp-service-accounts" (join "," $o.allowedGCPServiceAccounts)
+  "allowed-bucket-endpoints" (join "," $o.allowedBucketEndpoints) | toJson -}}
+{{- end -}}
+
+{{/* Secret of the certificate that the controller's metrics are served with */}}
+{{- define "celld-operator.metricsSecret" -}}
+{{- if and (eq .Values.certificates.source "certManager") (not .Values.metrics.certSecretName) -}}
+{{ include "celld-operator.controller" . }}-metrics-cert
+{{- else -}}
+{{- required "metrics.certSecretName names the certificate when metrics.secure is true" .Values.metrics.certSecretName -}}
+{{- end -}}
 {{- end -}}
