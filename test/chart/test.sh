@@ -53,6 +53,12 @@ check "the programs take the flags and files that they are given" python3 "$here
 sed 's/--settle=/--settel=/; s/allowedImagePrefixes:/allowedImages:/' "$work/flags.short" > "$work/broken"
 check "and would not take others" refuted python3 "$here/start.py" "$bin" "$work/broken"
 
+# the test that changes every value knows every value
+paths() { jq -r 'def leaves(p): to_entries[] | (p + [.key]) as $q | if .value.properties and ($q != ["policy"] and $q != ["defaults"]) then
+	(.value.properties | leaves($q)) else ($q | join(".")) end; .properties | leaves([])' "$chart/values.schema.json" | grep -v '^global$' | sort; }
+changes() { sed '/^#/d; s/[ =].*//' "$here/changes.txt" | sort; }
+check "changes.txt has every value" diff <(paths) <(changes)
+
 notes() { # VALUES...
 	"$helm" install celld-operator "$chart" --namespace celld-operator-system --dry-run=client "$@" 2> /dev/null | sed -n '/^NOTES:/,$p'
 }

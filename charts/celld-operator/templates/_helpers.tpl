@@ -65,15 +65,9 @@ securityContext:
   fsGroup: 65532
   seccompProfile: {type: RuntimeDefault}
 topologySpreadConstraints:
-{{- with $part.topologySpreadConstraints }}
-{{- toYaml . | nindent 0 }}
-{{- else }}
-- maxSkew: 1
-  topologyKey: kubernetes.io/hostname
-  whenUnsatisfiable: ScheduleAnyway
-  labelSelector:
-    matchLabels:
-      {{- include "celld-operator.selectorOf" (list $root (index . 2)) | nindent 6 }}
+{{- $pods := dict "matchLabels" (include "celld-operator.selectorOf" (list $root (index . 2)) | fromYaml) }}
+{{- range $part.topologySpreadConstraints | default (list (dict "maxSkew" 1 "topologyKey" "kubernetes.io/hostname" "whenUnsatisfiable" "ScheduleAnyway")) }}
+- {{ toYaml (merge (dict) . (dict "labelSelector" $pods)) | nindent 2 | trim }}
 {{- end }}
 {{- with $part.priorityClassName }}
 priorityClassName: {{ . }}
