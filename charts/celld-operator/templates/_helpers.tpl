@@ -16,6 +16,8 @@
 {{- define "celld-operator.certSecret" -}}
 {{- if eq .Values.certificates.source "secret" -}}
 {{- required "certificates.secretName names your Secret when certificates.source is secret" .Values.certificates.secretName -}}
+{{- else if eq .Values.certificates.source "certManager" -}}
+{{ include "celld-operator.webhook" . }}-tls{{/* another type of Secret than ours, which cannot be changed: another name */}}
 {{- else -}}
 {{ include "celld-operator.webhook" . }}-cert
 {{- end -}}

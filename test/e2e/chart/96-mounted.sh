@@ -2,7 +2,7 @@
 # broken, healed; the webhook needs no right on Secrets or configurations.
 namespace mounted
 chart=/tmp/bed-$BED_NAME/chart
-secret=celld-operator-webhook-cert
+secret=celld-operator-webhook-tls
 host=celld-operator-webhook.$OPERATOR.svc
 "$root/test/neighbours/crds" "$root/build/crds" cert-manager > /dev/null
 kubectl apply --server-side -f "$root/build/crds/cert-manager.yaml" > /dev/null
@@ -78,5 +78,10 @@ check "calls go on" call
 who=system:serviceaccount:$OPERATOR:celld-operator-webhook
 check "the webhook may not read Secrets" refuted kubectl auth can-i get secrets -n $OPERATOR --as=$who --quiet
 check "nor write configurations" refuted kubectl auth can-i patch mutatingwebhookconfigurations/celld-operator --as=$who --quiet
+check "the chart can go back to its own authority" "$chart/helm" upgrade celld-operator "$chart/celld-operator.tgz" --namespace $OPERATOR \
+	--wait --timeout 90s --set webhook.lameDuck=1s
+check "calls work" until_ 20 call
+check "and nobody asks for the certificate any more" refuted kubectl -n $OPERATOR get certificates.cert-manager.io celld-operator-webhook
 check "no pod restarted" [ "$(kubectl -n $OPERATOR get pods -o 'jsonpath={.items[*].status.containerStatuses[*].restartCount}' | tr -d ' 0')" = "" ]
 check "helm uninstall" "$chart/helm" -n $OPERATOR uninstall celld-operator --wait --timeout 60s
+kubectl -n $OPERATOR delete secret $secret > /dev/null # cert-manager leaves it too
