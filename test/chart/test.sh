@@ -53,6 +53,13 @@ check "the programs take the flags and files that they are given" python3 "$here
 sed 's/--settle=/--settel=/; s/allowedImagePrefixes:/allowedImages:/' "$work/flags.short" > "$work/broken"
 check "and would not take others" refuted python3 "$here/start.py" "$bin" "$work/broken"
 
+check "linters' rules are followed" python3 "$here/rules.py" "$work"/*.short
+for wrong in 's/readOnlyRootFilesystem: true/readOnlyRootFilesystem: false/' 's/verbs: \[get\]$/verbs: ["*"]/' 's/"kube-system",//' \
+	's/kind: ServiceAccount$/kind: Other/' 's/{drop: \[ALL\]}/{}/' 's/maxUnavailable: 0/maxUnavailable: 1/'; do
+	sed "$wrong" "$work/default.short" > "$work/broken"
+	check "linters' rules find $wrong" refuted python3 "$here/rules.py" "$work/broken"
+done
+
 # the test that changes every value knows every value
 paths() { jq -r 'def leaves(p): to_entries[] | (p + [.key]) as $q | if .value.properties and ($q != ["policy"] and $q != ["defaults"]) then
 	(.value.properties | leaves($q)) else ($q | join(".")) end; .properties | leaves([])' "$chart/values.schema.json" | grep -v '^global$' | sort; }
