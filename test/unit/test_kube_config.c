@@ -359,7 +359,7 @@ static void test_exec_failures(void **state)
 	assert_int_equal(kube_config_auth(f.config, NULL, &f.auth, &f.e), -ERR_UNAUTHORIZED);
 	/* valgrind (VALGRIND=1) runs posix_spawn with a fork, so the failure comes from the child */
 	assert_string_equal(f.e.message,
-			    getenv("QUICK")
+			    getenv("VALGRIND")
 				    ? "exec plugin celld-no-such-plugin: failed with exit "
 				      "status 127"
 				    : "exec plugin celld-no-such-plugin: cannot be run (not "

@@ -221,8 +221,8 @@ static void test_watch_series(void **state)
 	has(text, "celld_controller_watch_connected{kind=\"Pod\"} 0");
 	has(text, "celld_controller_watch_restarts_total{kind=\"WorkerApp\"} 0");
 	assert_non_null(strstr(text, "celld_controller_watch_lists_total{kind=\"StatefulSet\"} "));
+	kube_watch_stop(watch); /* it reads the world's configuration until then */
 	world_stop(&w);
-	kube_watch_stop(watch);
 	script_stop(s);
 }
 
@@ -303,8 +303,8 @@ static void test_everything(void **state)
 	assert_non_null(strstr(text, "celld_cgroup_current_bytes{"));
 	assert_non_null(strstr(text, "celld_controller_certificate_expiry_timestamp_seconds "));
 	write_page(&w);
+	kube_watch_stop(watch); /* it reads the world's configuration until then */
 	world_stop(&w);
-	kube_watch_stop(watch);
 	script_stop(s);
 }
 
