@@ -29,7 +29,7 @@ complete() { # ROOT PROGRAM: it finds all that it links, and answers
 bare() { # ROOT PROGRAM...: beside programs, libraries, lists and configuration there is nothing, and nothing can be run but the programs
 	local dir=$1 extra
 	shift
-	extra=$(cd "$dir" && find . -type f | grep -vE '^\./(usr/)?lib(64)?/(x86_64-linux-gnu/)?[^/]*\.so[.0-9]*$|^\./usr/share/(doc/[^/]*/copyright|sbom/[^/]*)$|^\./etc/(passwd|group|nsswitch\.conf|ssl/certs/ca-certificates\.crt)$' |
+	extra=$(cd "$dir" && find . -type f | grep -vE '^\./(usr/)?lib(64)?/([a-z0-9_]+-linux-gnu/)?[^/]*\.so[.0-9]*$|^\./usr/share/(doc/[^/]*/copyright|sbom/[^/]*)$|^\./etc/(passwd|group|nsswitch\.conf|ssl/certs/ca-certificates\.crt)$' |
 		grep -vxF "$(printf './usr/local/bin/%s\n' "$@")")
 	[ -z "$extra" ] || { echo "$extra"; return 1; }
 }

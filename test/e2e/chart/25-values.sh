@@ -1,4 +1,4 @@
-# helm upgrade with values changed one at a time (SOAK=1: every one; else each tenth), while clients call: no call fails, no pod of a
+# helm upgrade with values changed one at a time (each STEP-th, 10; SOAK=1: every one, and 10,000 calls), while clients call: no call fails, no pod of a
 # fleet restarts, and after the last change back nothing is left of any.
 . "$root/test/e2e/calls.sh"
 namespace changed
@@ -13,13 +13,13 @@ helm_ get values celld-operator -o json > "$chart/base.json"
 outcome() { helm_ get manifest celld-operator | sed 's/^# Source.*//' | sort; }
 before=$(outcome)
 upgrade() { helm_ upgrade celld-operator "$chart/celld-operator.tgz" --reset-values --values "$chart/base.json" --wait --timeout 90s "$@"; }
-want=1000
-[ -z "${SOAK-}" ] || want=10000
+want=1000 step=${STEP:-10}
+[ -z "${SOAK-}" ] || { want=10000 step=${STEP:-1}; }
 calls_begin calls
 start=$SECONDS n=0 changed=0
 while read -r value; do
 	n=$((n + 1))
-	[ -n "${SOAK-}" ] || [ $((n % 10)) = 0 ] || continue
+	[ $((n % step)) = 0 ] || continue
 	changed=$((changed + 1))
 	upgrade --set-json "$value" > "$chart/upgrade.log" 2>&1 || { bad "upgrade with $value"; tail -n 3 "$chart/upgrade.log"; }
 	app still v0.6.2 | kubectl apply --dry-run=server -f - > "$chart/apply.log" 2>&1 || { bad "with $value nothing can be stored"; tail -n 3 "$chart/apply.log"; }
