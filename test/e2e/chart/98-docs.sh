@@ -1,6 +1,7 @@
 # The commands of docs/install.md, upgrade.md and uninstall.md, one after the other, as they stand there (VERSION filled in).
 # Needs a bed without the operator.
-kubectl config set-context --current --namespace=default > /dev/null
+ns=default
+kubectl config set-context --current --namespace=$ns > /dev/null
 chart=/tmp/bed-$BED_NAME/chart
 bin=$chart/bin
 mkdir -p "$bin"
@@ -29,7 +30,7 @@ check "helm upgrade and rollback" run_ upgrade.md 'helm upgrade'
 check "the look before and after" run_ upgrade.md 'rollout status'
 check "helm uninstall" run_ uninstall.md 'helm uninstall'
 check "the app is still there" kubectl get workerapp one
-check "manifests, and kubectl apply" run_ install.md 'kubectl apply --server-side -k'
+check "manifests, and kubectl apply" run_ install.md 'make manifests'
 check "it is ready" ready_
 check "with the value that was set" [ "$(kubectl get validatingwebhookconfiguration celld-operator -o 'jsonpath={.webhooks[0].failurePolicy}')" = Ignore ]
 check "make undeploy" eval "cd '$root' && PATH='$bin':\$PATH make undeploy"
