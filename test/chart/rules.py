@@ -5,7 +5,8 @@ import sys
 
 import yaml
 
-CLUSTER = {"ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
+CLUSTER = {"ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
+           "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
 LABELS = {"app.kubernetes.io/" + k for k in ("name", "instance", "component", "part-of", "managed-by", "version")} | {"helm.sh/chart"}
 RELEASE = "celld-operator-system"
 

@@ -37,15 +37,29 @@ errors() { # how often a pair was refused, by the pod that refused least
 }
 
 check "helm install" "$chart/helm" install celld-operator "$chart/celld-operator.tgz" --namespace $OPERATOR --create-namespace --take-ownership \
-	--timeout 90s --set webhook.lameDuck=1s --set certificates.source=certManager
+	--timeout 90s --set webhook.lameDuck=1s --set certificates.source=certManager --set metrics.secure=true
 check "a Certificate is asked for" kubectl -n $OPERATOR get certificates.cert-manager.io celld-operator-webhook
 issue 1
 cp "$chart/tls.crt" "$chart/ca.crt"
 store "$chart/tls.crt" "$chart/tls.key"
+kubectl -n $OPERATOR create secret tls celld-operator-controller-metrics-cert --cert="$chart/tls.crt" --key="$chart/tls.key" > /dev/null
 inject
 check "the webhook is ready with the Secret" kubectl -n $OPERATOR rollout status deployment/celld-operator-webhook --timeout=120s
 check "a call works" until_ 10 call
 check "its certificate is the Secret's" serves 01
+
+# metrics for those alone who may read them
+check "so is the controller" kubectl -n $OPERATOR rollout status deployment/celld-operator-controller --timeout=120s
+check "and asks for a certificate of its own" kubectl -n $OPERATOR get certificates.cert-manager.io celld-operator-controller-metrics
+page=https://$(kubectl -n $OPERATOR get pods -l app.kubernetes.io/component=controller -o 'jsonpath={.items[0].status.podIP}'):8443/metrics
+for name in reader stranger; do kubectl create serviceaccount $name > /dev/null; done
+kubectl create clusterrole metrics-reader --verb=get --non-resource-url=/metrics > /dev/null
+kubectl create clusterrolebinding metrics-reader --clusterrole=metrics-reader --serviceaccount=$ns:reader > /dev/null
+asked() { curl -sk -o /dev/null -w '%{http_code}' ${1:+-H "Authorization: Bearer $(kubectl create token "$1")"} "$page"; }
+check "no metrics without a token" [ "$(asked)" = 401 ]
+check "nor for a stranger" [ "$(asked stranger)" = 403 ]
+check "but for a reader" [ "$(asked reader)" = 200 ]
+kubectl delete clusterrole,clusterrolebinding metrics-reader > /dev/null
 
 cp "$chart/tls.crt" "$chart/first.crt"
 issue 2
@@ -84,4 +98,4 @@ check "calls work" until_ 20 call
 check "and nobody asks for the certificate any more" refuted kubectl -n $OPERATOR get certificates.cert-manager.io celld-operator-webhook
 check "no pod restarted" [ "$(kubectl -n $OPERATOR get pods -o 'jsonpath={.items[*].status.containerStatuses[*].restartCount}' | tr -d ' 0')" = "" ]
 check "helm uninstall" "$chart/helm" -n $OPERATOR uninstall celld-operator --wait --timeout 60s
-kubectl -n $OPERATOR delete secret $secret > /dev/null # cert-manager leaves it too
+kubectl -n $OPERATOR delete secret $secret celld-operator-controller-metrics-cert > /dev/null # cert-manager leaves it too
