@@ -42,6 +42,7 @@ struct script {
 	struct script_request **requests;
 	size_t n_requests, unexpected, n_conns;
 	unsigned released;
+	unsigned passes; /* gated steps that may go on */
 	bool stopping;
 	struct conn *conns[MAX_CONNECTIONS];
 };
@@ -142,27 +143,46 @@ static const struct script_step *match(struct script *s, struct script_request *
 	return found;
 }
 
+/* A moment, for news; false: the peer has left. With the lock. */
+static bool linger_on(struct conn *c)
+{
+	struct timespec until;
+	char byte;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += 20000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	(void)pthread_cond_timedwait(&c->s->changed, &c->s->lock, &until);
+	return recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0;
+}
+
 /* Until released, stopped, or the peer has left. */
 static void hold(struct conn *c)
 {
 	struct script *s = c->s;
 	unsigned before;
-	bool over = false;
 
 	(void)pthread_mutex_lock(&s->lock);
 	before = s->released;
-	while (!over && s->released == before && !s->stopping) {
-		struct timespec until;
-		char byte;
-
-		(void)clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_nsec += 20000000;
-		until.tv_sec += until.tv_nsec / 1000000000;
-		until.tv_nsec %= 1000000000;
-		(void)pthread_cond_timedwait(&s->changed, &s->lock, &until);
-		over = recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
-	}
+	while (s->released == before && !s->stopping && linger_on(c))
+		;
 	(void)pthread_mutex_unlock(&s->lock);
+}
+
+/* Until let through; false: stopped, or the peer has left. */
+static bool at_gate(struct conn *c)
+{
+	struct script *s = c->s;
+	bool here = true, through;
+
+	(void)pthread_mutex_lock(&s->lock);
+	while (!s->passes && !s->stopping && here)
+		here = linger_on(c);
+	through = s->passes && here && !s->stopping;
+	s->passes -= through;
+	(void)pthread_mutex_unlock(&s->lock);
+	return through;
 }
 
 static bool send_chunks(struct conn *c, const struct script_step *step)
@@ -187,6 +207,8 @@ static bool respond(struct conn *c, const struct script_step *step)
 	struct buf head = BUF_INIT(1 << 16);
 	bool ok;
 
+	if (step->gated && !at_gate(c))
+		return false;
 	if (step->end == SCRIPT_SILENT) {
 		hold(c);
 		return false;
@@ -354,6 +376,14 @@ int script_port(const struct script *s)
 const char *script_url(const struct script *s)
 {
 	return s->url;
+}
+
+void script_pass(struct script *s)
+{
+	(void)pthread_mutex_lock(&s->lock);
+	s->passes++;
+	(void)pthread_cond_broadcast(&s->changed);
+	(void)pthread_mutex_unlock(&s->lock);
 }
 
 void script_release(struct script *s)

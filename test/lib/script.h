@@ -26,6 +26,7 @@ struct script_step {
 	enum script_end end;
 	size_t piece; /* bytes of one chunk; 0: the body is one */
 	bool again;   /* never used up */
+	bool gated;   /* waits for script_pass() */
 };
 
 struct script_request {
@@ -45,6 +46,8 @@ int script_port(const struct script *s);
 const char *script_url(const struct script *s);
 /* Steps SCRIPT_HOLD and SCRIPT_SILENT that wait now end: the former with a proper end. */
 void script_release(struct script *s);
+/* Lets the next gated step through, now or when it is asked for: so a test sees each answer's effect before the next one. */
+void script_pass(struct script *s);
 /* Waits until n requests have come in all; false: 30 s have passed. */
 bool script_wait(struct script *s, size_t n);
 size_t script_count(struct script *s);	     /* of requests so far */
