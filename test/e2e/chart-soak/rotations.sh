@@ -26,5 +26,3 @@ seconds=$((SECONDS - start))
 say "        $CALLS calls in $seconds s, $((CALLS / seconds)) a second:$CODES"
 check "every call was answered well" [ "$CALLS_BAD" = 0 ]
 check "there were many" [ "$CALLS" -gt 1000 ]
-check "back to the long lives" helm_ upgrade celld-operator "/tmp/bed-$BED_NAME/chart/celld-operator.tgz" --reset-then-reuse-values --wait --timeout 90s \
-	--set certificates.validity= --set certificates.caValidity=
