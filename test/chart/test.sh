@@ -1,6 +1,6 @@
 #!/bin/bash
 # test.sh [--update]: the chart without a cluster: lint, what it renders for each file of values in cases/ (compared with
-# NAME.golden beside it; --update writes them), values that the schema refuses (wrong.txt), and flags that the programs know.
+# NAME.golden beside it; --update writes them), values that the schema refuses (wrong.txt), the programs started with what is rendered for them.
 # Environment: PROFILE (debug): whose programs.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -18,6 +18,7 @@ check() { # WHAT CMD...
 	shift
 	if "$@" > "$work/out" 2>&1; then ok; else bad "$what"; sed 's/^/        | /' "$work/out" | tail -n 15; fi
 }
+refuted() { ! "$@"; }
 render() { "$helm" template celld-operator "$chart" --namespace celld-operator-system "$@" 2> "$work/err"; }
 
 check "lint" "$helm" lint --strict "$chart"
@@ -48,13 +49,31 @@ while IFS='|' read -r set words; do
 	fi
 done < "$here/wrong.txt"
 
-for part in webhook controller; do
-	"$bin/celld-$part" --help > "$work/help"
-	for flag in $(cat "$work"/*.short | awk -v part="celld-operator/templates/$part-deployment.yaml" '/^# Source:/ {on = $3 == part} on' |
-		grep -oE -- '--[a-z-]+=' | sort -u); do
-		check "celld-$part knows ${flag%=}" grep -qE -- "^ +(-., )?${flag%=}( |$)" "$work/help"
-	done
+render --set-file "compatTable=$root/common/celld/celld.yaml" > "$work/table.short"
+check "the programs take the flags and files that they are given" python3 "$here/start.py" "$bin" "$work"/*.short
+sed 's/--settle=/--settel=/; s/allowedImagePrefixes:/allowedImages:/' "$work/flags.short" > "$work/broken"
+check "and would not take others" refuted python3 "$here/start.py" "$bin" "$work/broken"
+
+check "linters' rules are followed" python3 "$here/rules.py" "$work"/*.short
+for wrong in 's/readOnlyRootFilesystem: true/readOnlyRootFilesystem: false/' 's/verbs: \[get\]$/verbs: ["*"]/' 's/"kube-system",//' \
+	's/kind: ServiceAccount$/kind: Other/' 's/{drop: \[ALL\]}/{}/' 's/maxUnavailable: 0/maxUnavailable: 1/'; do
+	sed "$wrong" "$work/default.short" > "$work/broken"
+	check "linters' rules find $wrong" refuted python3 "$here/rules.py" "$work/broken"
 done
+
+# the test that changes every value knows every value
+paths() { jq -r 'def leaves(p): to_entries[] | (p + [.key]) as $q | if .value.properties and ($q != ["policy"] and $q != ["defaults"]) then
+	(.value.properties | leaves($q)) else ($q | join(".")) end; .properties | leaves([])' "$chart/values.schema.json" | grep -v '^global$' | sort; }
+changes() { sed '/^#/d; s/[ =].*//' "$here/changes.txt" | sort; }
+check "changes.txt has every value" diff <(paths) <(changes)
+
+notes() { # VALUES...
+	"$helm" install celld-operator "$chart" --namespace celld-operator-system --dry-run=client "$@" 2> /dev/null | sed -n '/^NOTES:/,$p'
+}
+notes | sed -n '/<<END/,/END$/{//!s/^  //p}' | sed 's/BUCKET/cells/; s/PREFIX/chat/; s/VERSION/v1/' > "$work/chat.yaml"
+check "the notes show a WorkerApp that is right" "$bin/kubectl-celld" validate --filename "$work/chat.yaml"
+check "the notes name the namespaces" grep -q 'for team-a' <(notes --values "$here/cases/namespaced.yaml")
+
 check "flags were compared" grep -q -- --self-managed-certs "$work/default.short"
 
 echo "$passed passed, $failed failed"

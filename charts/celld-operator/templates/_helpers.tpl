@@ -16,6 +16,8 @@
 {{- define "celld-operator.certSecret" -}}
 {{- if eq .Values.certificates.source "secret" -}}
 {{- required "certificates.secretName names your Secret when certificates.source is secret" .Values.certificates.secretName -}}
+{{- else if eq .Values.certificates.source "certManager" -}}
+{{ include "celld-operator.webhook" . }}-tls{{/* another type of Secret than ours, which cannot be changed: another name */}}
 {{- else -}}
 {{ include "celld-operator.webhook" . }}-cert
 {{- end -}}
@@ -65,15 +67,9 @@ securityContext:
   fsGroup: 65532
   seccompProfile: {type: RuntimeDefault}
 topologySpreadConstraints:
-{{- with $part.topologySpreadConstraints }}
-{{- toYaml . | nindent 0 }}
-{{- else }}
-- maxSkew: 1
-  topologyKey: kubernetes.io/hostname
-  whenUnsatisfiable: ScheduleAnyway
-  labelSelector:
-    matchLabels:
-      {{- include "celld-operator.selectorOf" (list $root (index . 2)) | nindent 6 }}
+{{- $pods := dict "matchLabels" (include "celld-operator.selectorOf" (list $root (index . 2)) | fromYaml) }}
+{{- range $part.topologySpreadConstraints | default (list (dict "maxSkew" 1 "topologyKey" "kubernetes.io/hostname" "whenUnsatisfiable" "ScheduleAnyway")) }}
+- {{ toYaml (merge (dict) . (dict "labelSelector" $pods)) | nindent 2 | trim }}
 {{- end }}
 {{- with $part.priorityClassName }}
 priorityClassName: {{ . }}
@@ -125,6 +121,12 @@ securityContext:
 - apiGroups: [""] # by name alone: no list, no watch
   resources: [secrets]
   verbs: [get]
+- apiGroups: [""] # volumes of fleets that keep one: whose data they hold, and that they grow
+  resources: [persistentvolumeclaims]
+  verbs: [get, list, patch]
+- apiGroups: [""] # why pods cannot be made
+  resources: [events]
+  verbs: [list]
 - apiGroups: [""]
   resources: [services, serviceaccounts]
   verbs: [get, list, watch, create, patch]
@@ -155,4 +157,24 @@ securityContext:
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create, patch]
+{{- end -}}
+
+{{/* what apps may use, as flags of both programs: a dict of flag to text */}}
+{{- define "celld-operator.allowed" -}}
+{{- $o := .Values.operator -}}
+{{- dict
+  "allowed-image-prefixes" (join "," $o.allowedImagePrefixes)
+  "allowed-iam-roles" (join "," $o.allowedIAMRoles)
+  "allowed-azure-client-ids" (join "," $o.allowedAzureClientIDs)
+  "allowed-gcp-service-accounts" (join "," $o.allowedGCPServiceAccounts)
+  "allowed-bucket-endpoints" (join "," $o.allowedBucketEndpoints) | toJson -}}
+{{- end -}}
+
+{{/* Secret of the certificate that the controller's metrics are served with */}}
+{{- define "celld-operator.metricsSecret" -}}
+{{- if and (eq .Values.certificates.source "certManager") (not .Values.metrics.certSecretName) -}}
+{{ include "celld-operator.controller" . }}-metrics-cert
+{{- else -}}
+{{- required "metrics.certSecretName names the certificate when metrics.secure is true" .Values.metrics.certSecretName -}}
+{{- end -}}
 {{- end -}}

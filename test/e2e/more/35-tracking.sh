@@ -117,7 +117,7 @@ metadata: {name: shared}
 spec: {endpoint: "http://store.objects.svc:7070", allowHTTP: true, region: us-east-1, credentialsFrom: {secretRef: keys}}
 Y
 deploy two v1
-REPLICAS=1 APP_VERSION=auto app two v0.6.2 '  storeRef: {name: shared}
+BUCKET=s3://cells/two REPLICAS=1 APP_VERSION=auto app two v0.6.2 '  storeRef: {name: shared}
   env: [{name: CELLD_SIM_BUCKET, value: "1"}]' | kubectl apply -f - > /dev/null
 check "an app by its store" ready $ns two 60
 check "the store counts it" until_ 20 eval '[ "$(kubectl get cstore shared -o jsonpath={.status.apps})" = 1 ]'

@@ -32,7 +32,7 @@ kubectl delete workerapp web --wait=false > /dev/null
 check "the first app has gone" until_ 60 eval '[ -z "$(kubectl get pods,statefulsets -o name)" ]'
 BUCKET=s3://$ns/other app web v0.6.2 '  storage: {sizeGi: 2}' | kubectl apply -f - > /dev/null
 check "no pod gets them" until_ 20 eval '[ "$(get $ns web "{.status.conditions[?(@.type==\"Degraded\")].reason}")" = ForeignClaim ]'
-check "the claim and its bucket are named" contains "$(get $ns web '{.status.conditions[?(@.type=="Degraded")].message}')" 'data-web-celld-0 holds data of bucket s3://$ns/web'
+check "the claim and its bucket are named" contains "$(get $ns web '{.status.conditions[?(@.type=="Degraded")].message}')" "data-web-celld-0 holds data of bucket s3://$ns/web"
 check "nothing runs" [ -z "$(kubectl get pods,statefulsets -o name)" ]
 kubectl delete pvc --all > /dev/null
 check "without them it comes up" ready $ns web 90
