@@ -13,6 +13,7 @@ enum part {
 	OBJ_SPEC,
 	OBJ_META,
 	META_NAME,
+	META_GENERATE,
 	META_NAMESPACE,
 	META_UID,
 	META_GENERATION,
@@ -31,22 +32,23 @@ _Static_assert(REVIEW_OBJECT_SPEC == REVIEW_OBJECT + OBJ_SPEC, "the order of an 
 _Static_assert(REVIEW_OLD == REVIEW_OBJECT + PARTS, "one object after the other");
 _Static_assert(REVIEW_SLOTS == REVIEW_OLD + PARTS, "one object after the other");
 
-enum { OBJECT_NODE = 12, OLD_NODE = 28, OBJECT_NODES = 16 };
+enum { OBJECT_NODE = 12, OLD_NODE = 29, OBJECT_NODES = 17 };
 
 /* at: the object's first child in the table below. */
 #define OBJECT_NODES_OF(slot, at)                                                                  \
 	JS_NODE("apiVersion", (slot) + OBJ_API, 0, 0), JS_NODE("kind", (slot) + OBJ_KIND, 0, 0),   \
 		JS_NODE("spec", (slot) + OBJ_SPEC, 0, 0),                                          \
-		JS_NODE("metadata", (slot) + OBJ_META, (at) + 5, 8),                               \
-		JS_NODE("status", (slot) + OBJ_STATUS, (at) + 13, 1),                              \
+		JS_NODE("metadata", (slot) + OBJ_META, (at) + 5, 9),                               \
+		JS_NODE("status", (slot) + OBJ_STATUS, (at) + 14, 1),                              \
 		JS_NODE("name", (slot) + META_NAME, 0, 0),                                         \
+		JS_NODE("generateName", (slot) + META_GENERATE, 0, 0),                             \
 		JS_NODE("namespace", (slot) + META_NAMESPACE, 0, 0),                               \
 		JS_NODE("uid", (slot) + META_UID, 0, 0),                                           \
 		JS_NODE("generation", (slot) + META_GENERATION, 0, 0),                             \
 		JS_NODE("creationTimestamp", (slot) + META_CREATED, 0, 0),                         \
 		JS_NODE("deletionTimestamp", (slot) + META_DELETED, 0, 0),                         \
 		JS_NODE("labels", (slot) + META_LABELS, 0, 0),                                     \
-		JS_NODE("annotations", (slot) + META_ANNOTATIONS, (at) + 14, 2),                   \
+		JS_NODE("annotations", (slot) + META_ANNOTATIONS, (at) + 15, 2),                   \
 		JS_NODE("celldVersions", (slot) + STATUS_VERSIONS, 0, 0),                          \
 		JS_NODE(ANNOTATION_ACK, (slot) + ANNOTATED_ACK, 0, 0),                             \
 		JS_NODE(ANNOTATION_DEFAULTED, (slot) + ANNOTATED_DEFAULTED, 0, 0)
@@ -147,6 +149,7 @@ static int add_parts(const struct review_body *b, int slot, int first, int end, 
 		[OBJ_KIND] = "kind",
 		[OBJ_SPEC] = "spec",
 		[META_NAME] = "name",
+		[META_GENERATE] = "generateName",
 		[META_NAMESPACE] = "namespace",
 		[META_UID] = "uid",
 		[META_GENERATION] = "generation",

@@ -25,9 +25,9 @@ enum review_slot {
 	/* The same parts of each object, in the same order: see review_body_tree. */
 	REVIEW_OBJECT,
 	REVIEW_OBJECT_SPEC = REVIEW_OBJECT + 3,
-	REVIEW_OLD = REVIEW_OBJECT + 17,
+	REVIEW_OLD = REVIEW_OBJECT + 18,
 	REVIEW_OLD_SPEC = REVIEW_OLD + 3,
-	REVIEW_SLOTS = REVIEW_OLD + 17,
+	REVIEW_SLOTS = REVIEW_OLD + 18,
 };
 
 struct review_body {
