@@ -6,6 +6,11 @@
 
 #include "controller/tell.h"
 
+/* How the API server says that nothing can be made in a namespace any more. */
+#define NAMESPACE_ENDS "being terminated"
+/* What goes with the namespace is news each time, and comes before the back-off: without a pause it would be tried again. */
+enum { NAMESPACE_ENDS_MS = 30000 };
+
 bool trouble_is_refusal(const struct err *e)
 {
 	switch (e->http_status) {
@@ -33,7 +38,7 @@ const char *trouble_remedy(const struct err *e)
 		{ "exceeded quota", "raise the ResourceQuota or make room in it" },
 		{ "failed quota", "set what the ResourceQuota asks for, or change the quota" },
 		{ "violates PodSecurity", "change the namespace's pod-security labels" },
-		{ "being terminated", "the namespace is being deleted" },
+		{ NAMESPACE_ENDS, "the namespace is being deleted" },
 		{ "failed calling webhook", "mend that webhook, or take its configuration away" },
 		{ "admission webhook", "ask whoever runs that webhook" },
 		{ "ValidatingAdmissionPolicy", "ask whoever made that policy" },
@@ -73,6 +78,8 @@ void trouble_refused(struct trouble *t, const struct err *e)
 	if (t->reason && t->code != ERR_NONE)
 		return;
 	ends_with(t, e);
+	if (strstr(e->message, NAMESPACE_ENDS) && t->retry_after_ms < NAMESPACE_ENDS_MS)
+		t->retry_after_ms = NAMESPACE_ENDS_MS;
 	t->reason = "ChildRefused";
 	free(t->message);
 	t->message = xasprintf("%s; %s", e->message, trouble_remedy(e));

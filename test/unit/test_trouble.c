@@ -36,6 +36,32 @@ static void what_will_be_refused_again_is_told(void **state)
 	}
 }
 
+static void a_namespace_that_ends_is_left_alone_for_a_while(void **state)
+{
+	static const struct {
+		const char *message;
+		int asked, waits; /* ms */
+	} rows[] = {
+		{ "unable to create new content in namespace a because it is being terminated", 0,
+		  30000 },
+		{ "unable to create new content in namespace a because it is being terminated",
+		  60000, 60000 },
+		{ "exceeded quota: few", 0, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < array_len(rows); i++) {
+		struct trouble t = { .reason = NULL };
+		struct err e = answered(403, rows[i].message), end = ERR_INIT;
+
+		e.retry_after_ms = rows[i].asked;
+		trouble_refused(&t, &e);
+		assert_int_equal(trouble_end(&t, &end), -ERR_FORBIDDEN);
+		assert_int_equal(end.retry_after_ms, rows[i].waits);
+		trouble_done(&t);
+	}
+}
+
 static void a_refusal_has_its_remedy(void **state)
 {
 	static const struct {
@@ -115,6 +141,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_will_be_refused_again_is_told),
+		cmocka_unit_test(a_namespace_that_ends_is_left_alone_for_a_while),
 		cmocka_unit_test(a_refusal_has_its_remedy),
 		cmocka_unit_test(the_first_refusal_stays),
 		cmocka_unit_test(the_rival_is_who_wrote_last),
