@@ -127,6 +127,6 @@ def change(rng, spec, fields, hosts):
             route(rng, new, hosts)
         else:
             put(new, name, fields[name](rng))
-            if fields is not STOPPING and name in STOPPING and rng.random() < 0.8:
+            if name in STOPPING and rng.random() < 0.8:
                 put(new, "celld.updateStrategy", "Recreate")
     return new

@@ -34,6 +34,7 @@ KINDS = {
     "Pod": "/api/v1/namespaces/{}/pods",
 }
 HANDED_OUT = {"clusterIP", "clusterIPs", "nodePort", "ipFamilies", "nodeName", "volumeName"}
+AMONG = [changes.ROLLING, changes.ROLLING, changes.QUIET, changes.SIZES, changes.STOPPING]
 server = api.Api()
 lock = threading.Lock()
 counts = {"changes": 0, "refused": 0, "failed": 0}
@@ -96,13 +97,13 @@ def differences(a, b, path=""):
 
 
 class Walk:
-    def __init__(self, number, seed, pointers):
+    def __init__(self, number, seed, pointers, version=None, replicas=1):
         self.rng = random.Random(f"{seed}/{number}")
         self.number, self.pointers = number, pointers
         self.namespace = f"seq{seed}-{number}-walk"
         self.fresh = f"seq{seed}-{number}-fresh"
         self.prepare(self.namespace)
-        self.spec = changes.fleet(f"s3://{self.namespace}/web", self.rng.choice(changes.VERSIONS), 1)
+        self.spec = changes.fleet(f"s3://{self.namespace}/web", version or self.rng.choice(changes.VERSIONS), replicas)
         self.apply(self.namespace, self.spec)
 
     def prepare(self, namespace):
@@ -127,10 +128,10 @@ class Walk:
             json.dump({"script_name": "app", "version": version, "prefix": f"deploy/app/{version}", "rollout": {"percent": 100}}, file)
         os.rename(place + ".new", place + ".json")
 
-    def changed(self):
-        """Applies a random change that admission lets through."""
+    def changed(self, among=AMONG):
+        """Applies a random change that admission lets through, of the fields of one of these groups."""
         while True:
-            fields = self.rng.choice([changes.ROLLING, changes.ROLLING, changes.QUIET, changes.SIZES, changes.STOPPING])
+            fields = self.rng.choice(among)
             spec = changes.change(self.rng, self.spec, fields, [f"{self.namespace}.example.com", f"b.{self.namespace}.example.com"])
             if spec == self.spec:
                 continue
