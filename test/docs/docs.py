@@ -7,6 +7,7 @@
   each link inside the repository leads somewhere, each page of docs/ is linked
   each flag in running text is one of a program, each make target exists
   each reason of a condition has a runbook, and the other way round
+  each test that docs/situations.md names is there
 """
 import os
 import pathlib
@@ -140,7 +141,18 @@ def reasons():
         check(f'"{r}"' in text, f"docs/runbooks/{r}.md: no condition has this reason")
 
 
-for part in (generated, examples, links, flags, targets, reasons):
+def situations():
+    page = ROOT / "docs/situations.md"
+    files = {f.stem: f.read_text() for folder in ("unit", "rollout") for f in (ROOT / "test" / folder).glob("test_*.c")}
+    scenarios = {f.stem for f in (ROOT / "test/e2e").glob("*/*.sh")}
+    for row in re.findall(r"^\| .*\|$", page.read_text(), re.M):
+        for test in re.findall(r"`([^`]+)`", row.rsplit("|", 2)[1]):
+            file, _, case = test.partition(": ")
+            there = re.search(rf"cmocka_unit_test\w*\({case}\b", files.get(file, "")) if case else test in scenarios
+            check(there, f"{name(page)}: no test {test}")
+
+
+for part in (generated, examples, links, flags, targets, reasons, situations):
     part()
 for f in failures:
     print("FAILED  docs:", f.rstrip())

@@ -2,7 +2,7 @@
 """sequence.py TRANSITIONS WALKS SEED POINTERS - random walks of WorkerApps over the fields of their spec.
 
 After each change the app has to settle, and all that the operator made of it (objects, pods, status) has to be what a fresh
-install of the same spec, in a namespace of its own, gets. Only these differ: what the API server hands out (addresses, UIDs,
+install of the same spec, in a namespace of its own, gets. Only these differ: what the API server hands out (addresses, UIDs (celld-operator.io/app-uid too),
 times, revisions, zones), the names of the namespace and of the bucket, celld-operator.io/intent (a digest that the bucket's name goes
 into), and under InPlace celld-operator.io/app-version, which says what a pod started with.
 
@@ -33,7 +33,7 @@ KINDS = {
     "Ingress": "/apis/networking.k8s.io/v1/namespaces/{}/ingresses",
     "Pod": "/api/v1/namespaces/{}/pods",
 }
-HANDED_OUT = {"clusterIP", "clusterIPs", "nodePort", "ipFamilies", "nodeName", "volumeName"}
+HANDED_OUT = {"celld-operator.io/app-uid", "clusterIP", "clusterIPs", "nodePort", "ipFamilies", "nodeName", "volumeName"}
 AMONG = [changes.ROLLING, changes.ROLLING, changes.QUIET, changes.SIZES, changes.STOPPING]
 server = api.Api()
 lock = threading.Lock()
