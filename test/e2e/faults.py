@@ -28,7 +28,10 @@ import sequence
 
 CHECKS = {"roll": "one-down steps rest", "size": "rest", "stop": "no-mix rest"}
 ROLLING = {**changes.ROLLING, **changes.QUIET, "celld.image": lambda r: "ghcr.io/denoland/celld:" + r.choice(["v0.6.0", "v0.6.1", "v0.6.2"])}
-KINDS = {"roll": (ROLLING, 3), "size": ({**ROLLING, **changes.SIZES}, 2), "stop": ({**ROLLING, **changes.STOPPING}, 2)}
+# Of these two versions no pod may meet one of the other; both ways need Recreate.
+STOPPING = {**ROLLING, **changes.STOPPING, "celld.image": lambda r: "ghcr.io/denoland/celld:" + r.choice(["v0.3.0", "v0.4.0"])}
+# fields, first size, first version
+KINDS = {"roll": (ROLLING, 3, "v0.6.2"), "size": ({**ROLLING, **changes.SIZES}, 2, "v0.6.2"), "stop": (STOPPING, 2, "v0.3.0")}
 
 
 def recorders(out):
@@ -159,7 +162,7 @@ def main():
         walks = []
         for n in range(count):
             sort = ["roll", "size", "roll", "stop"][n % 4]
-            walks.append(sequence.Walk(n, seed, pointers, "v0.6.2", KINDS[sort][1]))
+            walks.append(sequence.Walk(n, seed, pointers, KINDS[sort][2], KINDS[sort][1]))
             walks[-1].sort = sort
         made = meddle(walks, seconds, seed)
         before = controller.usage()
