@@ -40,7 +40,7 @@ say "        $count apps made in $((SECONDS - begin)) s"
 check "all $count are Ready" until_ $((120 + count)) all_ready
 check "they come to rest" until_ 120 nothing_for 5
 say "        $((SECONDS - begin)) s in all; $(our "$line" | wc -l) writes; controller: $(cpu) hundredths of a second of processor, $(memory)"
-check "no write is repeated: ten for each app, and its status and Events, at most" [ "$(our "$line" | wc -l)" -le $((20 * count)) ]
+check "twenty writes for each app at most, its status and Events among them" [ "$(our "$line" | wc -l)" -le $((20 * count)) ]
 
 kill "$controller"
 wait "$controller" 2> /dev/null
