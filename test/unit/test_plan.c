@@ -9,7 +9,7 @@
 
 #include "certs/plan.h"
 
-enum { SETTLE = 1000, STEPS = 24 };
+enum { SETTLE = 1000, TRIM = 2000, STEPS = 24 };
 
 /* A fleet of certificates in order. */
 static const struct plan_facts steady = { .secret = true,
@@ -68,7 +68,7 @@ static void test_rotation_in_its_order(void **state)
 	f.old = f.old_over = false;
 	f.strangers = true;
 	assert_int_equal(plan_next(&f), PLAN_WAIT); /* for replicas that are behind this one */
-	f.named_ms = 2 * SETTLE;
+	f.named_ms = TRIM;
 	assert_int_equal(plan_next(&f), PLAN_TRIM);
 }
 
@@ -364,7 +364,7 @@ static void apply(struct plan_facts *f, enum plan_action a)
 		break;
 	case PLAN_WAIT: /* time passes */
 		f->absent_ms = PLAN_RECREATE_MS;
-		f->named_ms = f->named ? 2 * SETTLE : 0;
+		f->named_ms = f->named ? TRIM : 0;
 		break;
 	}
 }
@@ -385,7 +385,7 @@ static void walk(struct plan_facts f)
 		enum plan_action a = plan_next(&f);
 
 		check_safe(&f, a);
-		if (a == PLAN_WAIT && f.named_ms >= 2 * SETTLE && f.absent_ms >= PLAN_RECREATE_MS) {
+		if (a == PLAN_WAIT && f.named_ms >= TRIM && f.absent_ms >= PLAN_RECREATE_MS) {
 			if (!in_order(&f))
 				complain(&begin, a, "the way from here ends in disorder");
 			return;
