@@ -164,12 +164,21 @@ static enum plan_pair judge_leaf(const struct authority *s, const struct strlist
 	return by_time(&f, now_ms);
 }
 
+static bool ca_outlasts_leaf(const struct authority *s)
+{
+	struct issue_facts ca, leaf;
+
+	return s->ca.cert && s->leaf.cert && issue_read(s->ca.cert, &ca) &&
+	       issue_read(s->leaf.cert, &leaf) && ca.end_ms > leaf.end_ms;
+}
+
 void authority_judge(const struct authority *s, const struct strlist *names, int64_t now_ms,
 		     struct plan_facts *to)
 {
 	to->ca = judge_ca(&s->ca, now_ms);
 	to->next = judge_ca(&s->next, now_ms);
 	to->leaf = judge_leaf(s, names, now_ms);
+	to->ca_longer = ca_outlasts_leaf(s);
 	to->old = s->old != NULL;
 	to->old_over = s->old_until_ms <= now_ms;
 	to->ask = s->ask;

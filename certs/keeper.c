@@ -120,11 +120,16 @@ static void judge_bundles(struct keeper *k, struct seen *s)
 	s->facts.strangers = state.strangers;
 }
 
+static void judge_time(const struct keeper *k, int64_t now_ms, struct plan_facts *to)
+{
+	plan_served(to, now_ms, k->served.begin_ms, issue_due_ms(&k->served), k->served.end_ms);
+}
+
 static void judge_served(const struct keeper *k, struct seen *s)
 {
 	struct issue_facts leaf;
 
-	s->facts.serving = k->served.begin_ms <= s->now_ms && s->now_ms < k->served.end_ms;
+	judge_time(k, s->now_ms, &s->facts);
 	s->facts.serving_it = k->served.end_ms && s->secret.leaf.cert &&
 			      issue_read(s->secret.leaf.cert, &leaf) &&
 			      !memcmp(leaf.id, k->served.id, sizeof(leaf.id));
@@ -190,15 +195,17 @@ static int put_secret(struct keeper *k, struct seen *s, struct err *e)
 	return r ? err_wrap(e, "writing Secret %s", k->o.secret) : 0;
 }
 
-/* What this replica took its leaf from, while that is any good; else new. */
+/*
+ * What this replica took its leaf from, while an authority of it is any good, since the bundles name
+ * that; a leaf that is not follows. Else new.
+ */
 static int begin_anew(struct keeper *k, struct seen *s, struct err *e)
 {
 	struct authority_lives lives = { k->o.ca_ms, k->o.leaf_ms };
 	struct plan_facts f = { .secret = true };
 
 	authority_judge(&k->remembered, &k->names, s->now_ms, &f);
-	if (s->facts.serving && (f.ca == PLAN_GOOD || f.ca == PLAN_DUE) &&
-	    (f.leaf == PLAN_GOOD || f.leaf == PLAN_DUE)) {
+	if (f.ca == PLAN_GOOD || f.ca == PLAN_DUE) {
 		authority_copy(&s->secret, &k->remembered);
 		return 0;
 	}
@@ -283,17 +290,13 @@ static int act(struct keeper *k, struct seen *s, enum plan_action a, struct err 
 /* How long nothing is due when nothing changes. */
 static int64_t rest_ms(const struct keeper *k, const struct plan_facts *f)
 {
-	int64_t ms = k->o.leaf_ms / 30, left = INT64_MAX;
+	int64_t ms = k->o.leaf_ms / 30;
 
 	if (ms > LOOK_MS)
 		ms = LOOK_MS;
 	if (ms < LOOK_LEAST_MS)
 		ms = LOOK_LEAST_MS;
-	if (!f->secret)
-		left = PLAN_RECREATE_MS - f->absent_ms;
-	else if (f->named_ms < f->settle_ms)
-		left = f->settle_ms - f->named_ms;
-	return left > 0 && left < ms ? left : ms;
+	return plan_rest_ms(f, ms);
 }
 
 /* One look and one step. *ret_rest: how long to rest after it. */
@@ -340,6 +343,15 @@ static void tell(struct keeper *k, int r, const struct err *e)
 	(void)snprintf(k->trouble, sizeof(k->trouble), "%s", e->message);
 }
 
+/* After a failure: somewhere in the upper half of the pause, so that replicas do not try in step. */
+static int64_t pause_ms(const struct keeper *k, int64_t pause)
+{
+	struct plan_facts f = { .serving = false };
+
+	judge_time(k, clock_wall_ms(), &f);
+	return plan_patience_ms(&f, pause / 2 + random() % (pause / 2));
+}
+
 static void *run(void *arg)
 {
 	struct keeper *k = arg;
@@ -353,7 +365,7 @@ static void *run(void *arg)
 
 		if (r) {
 			tell(k, r, &e);
-			rest = pause / 2 + random() % (pause / 2);
+			rest = pause_ms(k, pause);
 			pause = pause * 2 < PAUSE_MOST_MS ? pause * 2 : PAUSE_MOST_MS;
 		} else {
 			pause = PAUSE_LEAST_MS;

@@ -3,8 +3,9 @@
  * configurations, asks plan.h for the next step and takes it, for ever.
  *
  * It acts when one of the three objects changes (they are watched), and otherwise looks each minute,
- * or thirty times in the life of a leaf where that is more often. The first step happens at once. A
- * step that fails is repeated with a growing pause, 0.1 s to a minute, and logged when its reason
+ * or thirty times in the life of a leaf where that is more often, and when what it serves is due or
+ * about to end. The first step happens at once. A step that fails is repeated with a growing pause,
+ * 0.1 s to a minute (a second at most while nothing good is served), and logged when its reason
  * changes; what is served goes on meanwhile.
  *
  * The permissions that it needs: get, list, watch, update of the one Secret and create of Secrets in

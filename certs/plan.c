@@ -31,11 +31,33 @@ static enum plan_action with_new_leaf(const struct plan_facts *f)
 	return too_early(f) && !f->same_ca ? PLAN_WAIT : PLAN_SERVE;
 }
 
+/*
+ * A leaf that lasts as long as its authority is not renewed: every one of the ever shorter leaves
+ * would leave less time for what helps, a new authority.
+ */
+static bool renews(const struct plan_facts *f)
+{
+	if (!alive(f->ca))
+		return false;
+	return f->leaf == PLAN_DUE ? f->ca_longer : f->leaf != PLAN_GOOD;
+}
+
 static enum plan_action with_next(const struct plan_facts *f)
 {
 	if (!alive(f->next))
 		return PLAN_STAGE;
-	return too_early(f) ? PLAN_WAIT : PLAN_PROMOTE;
+	if (!too_early(f))
+		return PLAN_PROMOTE;
+	return renews(f) ? PLAN_RENEW : PLAN_WAIT;
+}
+
+/*
+ * Another replica may still serve what only a stranger verifies, until it has waited as long itself
+ * and somewhat later than this one.
+ */
+static int64_t trim_ms(const struct plan_facts *f)
+{
+	return 2 * f->settle_ms;
 }
 
 enum plan_action plan_next(const struct plan_facts *f)
@@ -50,15 +72,47 @@ enum plan_action plan_next(const struct plan_facts *f)
 		return with_new_leaf(f);
 	if (f->next != PLAN_NONE)
 		return with_next(f);
-	if (alive(f->ca) && (f->leaf != PLAN_GOOD || f->ask == PLAN_ASK_LEAF))
+	if (renews(f) || (alive(f->ca) && f->ask == PLAN_ASK_LEAF))
 		return PLAN_RENEW;
-	if (f->ca != PLAN_GOOD || f->ask == PLAN_ASK_CA)
+	if (f->ca != PLAN_GOOD || f->leaf != PLAN_GOOD || f->ask == PLAN_ASK_CA)
 		return PLAN_STAGE;
 	if (f->old && f->old_over)
 		return PLAN_RETIRE;
-	if (f->strangers && f->named_ms >= f->settle_ms)
+	if (f->strangers && f->named_ms >= trim_ms(f))
 		return PLAN_TRIM;
 	return PLAN_WAIT;
+}
+
+void plan_served(struct plan_facts *f, int64_t now_ms, int64_t begin_ms, int64_t due_ms,
+		 int64_t end_ms)
+{
+	int64_t last = (end_ms - due_ms) / 2;
+	int64_t until = end_ms - (last < PLAN_LAST_MS ? last : PLAN_LAST_MS);
+
+	f->serving = begin_ms <= now_ms && now_ms < until;
+	f->calm_ms = 0;
+	if (f->serving)
+		f->calm_ms = (now_ms < due_ms ? due_ms : until) - now_ms;
+}
+
+int64_t plan_patience_ms(const struct plan_facts *f, int64_t ms)
+{
+	int64_t most = f->serving ? f->calm_ms : PLAN_HURRY_MS;
+
+	return most < ms ? most : ms;
+}
+
+int64_t plan_rest_ms(const struct plan_facts *f, int64_t look_ms)
+{
+	int64_t left = 0;
+
+	if (!f->secret)
+		left = PLAN_RECREATE_MS - f->absent_ms;
+	else if (f->named_ms < f->settle_ms)
+		left = f->settle_ms - f->named_ms;
+	else if (f->strangers)
+		left = trim_ms(f) - f->named_ms;
+	return plan_patience_ms(f, left > 0 && left < look_ms ? left : look_ms);
 }
 
 const char *plan_action_text(enum plan_action a)

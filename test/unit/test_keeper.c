@@ -125,9 +125,9 @@ static size_t count(struct fixture *f, const char *begin)
 
 /* ---- what the server holds ------------------------------------------------------------------- */
 
-static struct authority good_secret(void)
+static struct authority secret_of(int64_t ca_ms, int64_t leaf_ms)
 {
-	static const struct authority_lives lives = { 365 * DAY, 7 * DAY };
+	const struct authority_lives lives = { ca_ms, leaf_ms };
 	struct strlist names = STRLIST_INIT;
 	struct authority s = { .old = NULL };
 	struct err e = ERR_INIT;
@@ -138,6 +138,11 @@ static struct authority good_secret(void)
 	assert_int_equal(authority_replace(&s, &names, clock_wall_ms(), &lives, &e), 0);
 	strlist_done(&names);
 	return s;
+}
+
+static struct authority good_secret(void)
+{
+	return secret_of(365 * DAY, 7 * DAY);
 }
 
 static char *secret_text(const struct authority *s)
@@ -363,6 +368,139 @@ static void test_a_deleted_secret_comes_back(void **state)
 	stop(&f);
 }
 
+/* The i-th write of the Secret, waited for. */
+static void await_write(struct fixture *f, size_t i, struct authority *ret)
+{
+	for (size_t seen = 0;; seen++) {
+		const struct script_request *r;
+
+		assert_true(script_wait(f->server, seen + 1));
+		r = script_request(f->server, seen);
+		if (!str_starts(r->line, "PUT " SECRET) || i--)
+			continue;
+		cleanup_json struct json *o = body_of(r);
+		authority_read(o, ret);
+		return;
+	}
+}
+
+/*
+ * What is served lives shorter than what is configured: it is renewed when due, not at the next of
+ * looks that the configured life would ask for (a minute apart; the server waits half of that).
+ */
+static void test_a_short_leaf_is_renewed_in_time(void **state)
+{
+	cleanup_authority struct authority s = secret_of(365 * DAY, 3000), put = { .old = NULL };
+	cleanup(freep) char *secret = secret_text(&s), *full = hooks_text(s.ca.cert);
+	const struct script_step steps[] = {
+		WATCHES,
+		{ .want = "GET " SECRET, .body = secret, .again = true },
+		{ .want = "GET " MUT "/conf", .body = full, .again = true },
+		{ .want = "GET " VAL "/conf", .body = full, .again = true },
+		{ .want = "PUT " SECRET, .status = 409, .body = "{}", .again = true },
+	};
+	struct fixture f = { .cert = NULL };
+
+	(void)state;
+	start(&f, steps, array_len(steps));
+	await_write(&f, 0, &put);
+	assert_string_equal(put.ca.cert, s.ca.cert);
+	assert_string_not_equal(put.leaf.cert, s.leaf.cert);
+	stop(&f);
+}
+
+/*
+ * The next authority would settle for a minute, and the one in use, whose key is lost, cannot renew
+ * what is served: the next one is put to use before that has ended.
+ */
+static void test_settling_ends_with_what_is_served(void **state)
+{
+	static const struct authority_lives lives = { 365 * DAY, 7 * DAY };
+	cleanup_authority struct authority s = secret_of(365 * DAY, 3000), put = { .old = NULL };
+	cleanup_bundle struct bundle both = BUNDLE_INIT;
+	cleanup(freep) char *secret = NULL, *full = NULL, *pem = NULL;
+	struct fixture f = { .cert = NULL };
+	struct err e = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(authority_stage(&s, clock_wall_ms(), &lives, &e), 0);
+	free(take(s.ca.key));
+	authority_bundle(&s, clock_wall_ms(), &both);
+	pem = bundle_text(&both);
+	full = hooks_text(pem);
+	secret = secret_text(&s);
+	const struct script_step steps[] = {
+		WATCHES,
+		{ .want = "GET " SECRET, .body = secret, .again = true },
+		{ .want = "GET " MUT "/conf", .body = full, .again = true },
+		{ .want = "GET " VAL "/conf", .body = full, .again = true },
+		{ .want = "PUT " SECRET, .status = 409, .body = "{}", .again = true },
+	};
+	start(&f, steps, array_len(steps));
+	await_write(&f, 0, &put);
+	assert_string_equal(put.ca.cert, s.next.cert);
+	assert_null(put.next.cert);
+	stop(&f);
+}
+
+/* Failures without end do not make the pause outlast what is served, which is renewed after them. */
+static void test_pauses_end_with_what_is_served(void **state)
+{
+	cleanup_authority struct authority s = secret_of(365 * DAY, 3000), put = { .old = NULL };
+	cleanup(freep) char *secret = secret_text(&s), *full = hooks_text(s.ca.cert);
+	const struct script_step down = { .want = "GET " SECRET, .status = 503, .body = "{}" };
+	const struct script_step steps[] = {
+		WATCHES,
+		{ .want = "GET " SECRET, .body = secret },
+		down,
+		down,
+		down,
+		down,
+		down,
+		down,
+		down,
+		down,
+		down,
+		down,
+		down,
+		down,
+		{ .want = "GET " SECRET, .body = secret, .again = true },
+		{ .want = "GET " MUT "/conf", .body = full, .again = true },
+		{ .want = "GET " VAL "/conf", .body = full, .again = true },
+		{ .want = "PUT " SECRET, .status = 409, .body = "{}", .again = true },
+	};
+	struct fixture f = { .cert = NULL };
+
+	(void)state;
+	start(&f, steps, array_len(steps));
+	await_write(&f, 0, &put);
+	assert_string_not_equal(put.leaf.cert, s.leaf.cert);
+	stop(&f);
+}
+
+/* The Secret is deleted after its leaf was due: what comes back has the same authority. */
+static void test_the_authority_outlives_its_leaf(void **state)
+{
+	cleanup_authority struct authority s = secret_of(365 * DAY, 4000), back = { .old = NULL };
+	cleanup(freep) char *secret = secret_text(&s), *full = hooks_text(s.ca.cert);
+	const struct script_step steps[] = {
+		WATCHES,
+		{ .want = "GET " SECRET, .body = secret },
+		{ .want = "GET " SECRET, .status = 404, .body = "{}", .again = true },
+		{ .want = "GET " MUT "/conf", .body = full, .again = true },
+		{ .want = "GET " VAL "/conf", .body = full, .again = true },
+		{ .want = "POST " SECRETS, .status = 409, .body = "{}", .again = true },
+	};
+	struct fixture f = { .cert = NULL };
+
+	(void)state;
+	start(&f, steps, array_len(steps));
+	cleanup_json struct json *o = body_of(await_request(&f, "POST " SECRETS));
+	authority_read(o, &back);
+	assert_string_equal(back.ca.cert, s.ca.cert);
+	stop(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -372,6 +510,10 @@ int main(void)
 		cmocka_unit_test(test_a_forced_rotation_is_begun),
 		cmocka_unit_test(test_a_change_is_seen),
 		cmocka_unit_test(test_a_deleted_secret_comes_back),
+		cmocka_unit_test(test_a_short_leaf_is_renewed_in_time),
+		cmocka_unit_test(test_settling_ends_with_what_is_served),
+		cmocka_unit_test(test_pauses_end_with_what_is_served),
+		cmocka_unit_test(test_the_authority_outlives_its_leaf),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

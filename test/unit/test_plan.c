@@ -9,7 +9,7 @@
 
 #include "certs/plan.h"
 
-enum { SETTLE = 1000, STEPS = 24 };
+enum { SETTLE = 1000, TRIM = 2000, STEPS = 24 };
 
 /* A fleet of certificates in order. */
 static const struct plan_facts steady = { .secret = true,
@@ -67,6 +67,8 @@ static void test_rotation_in_its_order(void **state)
 	assert_int_equal(plan_next(&f), PLAN_RETIRE);
 	f.old = f.old_over = false;
 	f.strangers = true;
+	assert_int_equal(plan_next(&f), PLAN_WAIT); /* for replicas that are behind this one */
+	f.named_ms = TRIM;
 	assert_int_equal(plan_next(&f), PLAN_TRIM);
 }
 
@@ -80,6 +82,109 @@ static void test_a_new_leaf_of_the_same_authority(void **state)
 	assert_int_equal(plan_next(&f), PLAN_WAIT);
 	f.same_ca = true; /* who trusts what is served trusts this */
 	assert_int_equal(plan_next(&f), PLAN_SERVE);
+}
+
+/* A leaf must not end while its authority's successor settles. */
+static void test_a_leaf_that_is_due_in_a_rotation(void **state)
+{
+	struct plan_facts f = steady;
+
+	(void)state;
+	f.next = PLAN_GOOD;
+	f.named_ms = 0;
+	assert_int_equal(plan_next(&f), PLAN_WAIT);
+	f.leaf = PLAN_DUE;
+	assert_int_equal(plan_next(&f),
+			 PLAN_WAIT); /* a new one would end with its authority, too */
+	f.ca_longer = true;
+	assert_int_equal(plan_next(&f), PLAN_RENEW);
+	f.ca = PLAN_KEYLESS; /* which cannot */
+	assert_int_equal(plan_next(&f), PLAN_WAIT);
+	f.serving = false; /* the last moment */
+	assert_int_equal(plan_next(&f), PLAN_PROMOTE);
+}
+
+/* An authority near its end: its leaf's end is its own. */
+static void test_a_leaf_that_ends_with_its_authority(void **state)
+{
+	struct plan_facts f = steady;
+
+	(void)state;
+	f.ca = f.leaf = PLAN_DUE;
+	assert_int_equal(plan_next(&f), PLAN_STAGE);
+	f.ca_longer = true;
+	assert_int_equal(plan_next(&f), PLAN_RENEW);
+	f.ca_longer = false;
+	f.ask = PLAN_ASK_LEAF; /* who asks gets it */
+	assert_int_equal(plan_next(&f), PLAN_RENEW);
+}
+
+/* Begun at 0, due at 60 s, ends at 90 s: the last moment is at 85 s. */
+static struct plan_facts served_at(int64_t now_ms)
+{
+	struct plan_facts f = steady;
+
+	plan_served(&f, now_ms, 0, 60000, 90000);
+	return f;
+}
+
+static void test_how_long_what_is_served_is_good(void **state)
+{
+	struct plan_facts f = served_at(0);
+
+	(void)state;
+	assert_true(f.serving);
+	assert_int_equal(f.calm_ms, 60000);
+	f = served_at(60000);
+	assert_true(f.serving);
+	assert_int_equal(f.calm_ms, 25000);
+	f = served_at(84999);
+	assert_true(f.serving);
+	assert_int_equal(f.calm_ms, 1);
+	f = served_at(85000);
+	assert_false(f.serving);
+	assert_int_equal(f.calm_ms, 0);
+	f = served_at(-1); /* a clock has jumped */
+	assert_false(f.serving);
+	assert_int_equal(f.calm_ms, 0);
+	plan_served(&f, 8500, 0, 6000, 9000); /* a short life: half of what is left when due */
+	assert_false(f.serving);
+	plan_served(&f, 7000, 0, 6000, 9000);
+	assert_int_equal(f.calm_ms, 500);
+	plan_served(&f, 1000, 0, 0, 0); /* none */
+	assert_false(f.serving);
+}
+
+/* No rest is longer than what is served is good for, whatever it waits for. */
+static void test_rests_end_in_time(void **state)
+{
+	struct plan_facts f = served_at(0);
+
+	(void)state;
+	f.settle_ms = 60000;
+	f.named_ms = 60000;
+	assert_int_equal(plan_rest_ms(&f, 70000), 60000); /* due */
+	assert_int_equal(plan_rest_ms(&f, 50000), 50000); /* a look */
+	f.strangers = true;
+	f.named_ms = 90000;
+	assert_int_equal(plan_rest_ms(&f, 70000), 30000); /* trim */
+	f.named_ms = 15000;
+	assert_int_equal(plan_rest_ms(&f, 70000), 45000); /* settled */
+	f = served_at(83000);
+	f.settle_ms = 60000;
+	f.named_ms = 15000;
+	assert_int_equal(plan_rest_ms(&f, 60000), 2000); /* the last moment */
+	f.secret = false;
+	assert_int_equal(plan_rest_ms(&f, 60000), 2000);
+	f = served_at(0);
+	f.secret = false;
+	f.absent_ms = 1000;
+	assert_int_equal(plan_rest_ms(&f, 60000), 4000);
+	assert_int_equal(plan_patience_ms(&f, 61000), 60000);
+	assert_int_equal(plan_patience_ms(&f, 300), 300);
+	f = served_at(88000);
+	assert_int_equal(plan_patience_ms(&f, 60000), 1000); /* nothing good is served */
+	assert_int_equal(plan_patience_ms(&f, 300), 300);
 }
 
 static void test_what_is_asked_for(void **state)
@@ -176,8 +281,9 @@ static void check_safe(const struct plan_facts *f, enum plan_action a)
 	case PLAN_PROMOTE:
 		ok = f->named && alive(f->next) && settled(f);
 		break;
-	case PLAN_RENEW:
-		ok = f->secret && alive(f->ca);
+	case PLAN_RENEW: /* what ends with its authority is not renewed for nothing */
+		ok = f->secret && alive(f->ca) &&
+		     (f->leaf != PLAN_DUE || f->ca_longer || f->ask == PLAN_ASK_LEAF);
 		break;
 	case PLAN_STAGE:
 		ok = f->secret && !alive(f->next);
@@ -186,7 +292,7 @@ static void check_safe(const struct plan_facts *f, enum plan_action a)
 		ok = f->old && f->old_over;
 		break;
 	case PLAN_TRIM: /* others may still serve what only a stranger verifies */
-		ok = f->named && f->named_ms >= f->settle_ms && f->strangers;
+		ok = f->named && f->named_ms >= 2 * f->settle_ms && f->strangers;
 		break;
 	case PLAN_WAIT:
 		break;
@@ -258,7 +364,7 @@ static void apply(struct plan_facts *f, enum plan_action a)
 		break;
 	case PLAN_WAIT: /* time passes */
 		f->absent_ms = PLAN_RECREATE_MS;
-		f->named_ms = f->named ? SETTLE : 0;
+		f->named_ms = f->named ? TRIM : 0;
 		break;
 	}
 }
@@ -279,7 +385,7 @@ static void walk(struct plan_facts f)
 		enum plan_action a = plan_next(&f);
 
 		check_safe(&f, a);
-		if (a == PLAN_WAIT && f.named_ms >= SETTLE && f.absent_ms >= PLAN_RECREATE_MS) {
+		if (a == PLAN_WAIT && f.named_ms >= TRIM && f.absent_ms >= PLAN_RECREATE_MS) {
 			if (!in_order(&f))
 				complain(&begin, a, "the way from here ends in disorder");
 			return;
@@ -312,6 +418,7 @@ static struct plan_facts facts_of(unsigned pairs, unsigned bits, enum plan_ask a
 	f.serving_it = bit(&bits);
 	f.serving = bit(&bits);
 	f.same_ca = bit(&bits);
+	f.ca_longer = bit(&bits);
 	f.named_ms = bit(&bits) && f.named ? SETTLE : 0;
 	f.absent_ms = bit(&bits) ? PLAN_RECREATE_MS : 0;
 	return f;
@@ -323,17 +430,17 @@ static void test_every_combination(void **state)
 
 	(void)state;
 	for (unsigned pairs = 0; pairs < 343; pairs++) {
-		for (unsigned bits = 0; bits < 1024; bits++) {
+		for (unsigned bits = 0; bits < 2048; bits++) {
 			for (enum plan_ask ask = PLAN_ASK_NOTHING; ask <= PLAN_ASK_CA; ask++, n++) {
 				struct plan_facts f = facts_of(pairs, bits, ask);
 
-				/* that leaf is valid, so whoever serves it serves */
-				f.serving |= f.serving_it && alive(f.leaf);
+				/* that leaf is valid for long, so whoever serves it serves */
+				f.serving |= f.serving_it && f.leaf == PLAN_GOOD;
 				walk(f);
 			}
 		}
 	}
-	assert_int_equal(n, 1053696);
+	assert_int_equal(n, 2107392);
 }
 
 static void test_names_of_steps(void **state)
@@ -351,6 +458,10 @@ int main(void)
 		cmocka_unit_test(test_first_start),
 		cmocka_unit_test(test_rotation_in_its_order),
 		cmocka_unit_test(test_a_new_leaf_of_the_same_authority),
+		cmocka_unit_test(test_a_leaf_that_is_due_in_a_rotation),
+		cmocka_unit_test(test_a_leaf_that_ends_with_its_authority),
+		cmocka_unit_test(test_how_long_what_is_served_is_good),
+		cmocka_unit_test(test_rests_end_in_time),
 		cmocka_unit_test(test_what_is_asked_for),
 		cmocka_unit_test(test_a_secret_that_went),
 		cmocka_unit_test(test_a_cluster_that_slept),

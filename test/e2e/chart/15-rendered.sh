@@ -3,7 +3,7 @@
 "$root/test/neighbours/crds" "$root/build/crds" cert-manager prometheus > /dev/null
 for name in cert-manager prometheus; do kubectl apply --server-side -f "$root/build/crds/$name.yaml" > /dev/null; done
 kubectl wait --for=condition=Established --timeout=20s -f "$root/build/crds/cert-manager.yaml" -f "$root/build/crds/prometheus.yaml" > /dev/null
-for name in team-a team-b; do kubectl create namespace $name > /dev/null; done
+for name in team-a team-b shop; do kubectl create namespace $name > /dev/null; done
 chart=/tmp/bed-$BED_NAME/chart
 taken() { # RENDERED
 	kubectl apply --server-side --force-conflicts --dry-run=server --validate=strict --field-manager=dry -f "$1" > "$chart/taken" 2>&1 || { tail -n 5 "$chart/taken"; return 1; }
@@ -22,4 +22,4 @@ check "a field that does not exist would not be" refuted taken "$chart/wrong.yam
 HELM=$(realpath "$chart/helm") PATH=$(dirname "$(realpath "$chart/helm")"):$PATH make -s -C "$root" manifests VERSION=v1.2.3 > "$chart/manifests.log" 2>&1
 kubectl kustomize "$root/build/dist/manifests" > "$chart/plain.yaml"
 check "the plain manifests, by kustomize, are taken" taken "$chart/plain.yaml"
-kubectl delete namespace team-a team-b --wait=false > /dev/null
+kubectl delete namespace team-a team-b shop --wait=false > /dev/null
