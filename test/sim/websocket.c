@@ -6,6 +6,7 @@
 #include "test/sim/sim.h"
 
 #include <openssl/evp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -148,15 +149,12 @@ const char *websocket_key(struct MHD_Connection *connection)
 
 enum MHD_Result websocket_accept(struct MHD_Connection *connection, const char *key)
 {
-	static const char guid[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-	unsigned char text[128], digest[EVP_MAX_MD_SIZE], accept[64];
+	unsigned char digest[EVP_MAX_MD_SIZE], accept[64];
+	char text[128];
 	unsigned size = 0;
-	size_t length = strlen(key);
-	if (length + sizeof guid > sizeof text)
-		return MHD_NO;
-	memcpy(text, key, length);
-	memcpy(text + length, guid, sizeof guid);
-	if (EVP_Digest(text, length + sizeof guid - 1, digest, &size, EVP_sha1(), NULL) != 1)
+	int length = snprintf(text, sizeof text, "%s258EAFA5-E914-47DA-95CA-C5AB0DC85B11", key);
+	if (length < 0 || (size_t)length >= sizeof text ||
+	    EVP_Digest(text, (size_t)length, digest, &size, EVP_sha1(), NULL) != 1)
 		return MHD_NO;
 	(void)EVP_EncodeBlock(accept, digest, (int)size);
 	struct MHD_Response *response = MHD_create_response_for_upgrade(on_upgrade, NULL);
