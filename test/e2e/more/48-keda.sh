@@ -28,10 +28,8 @@ kubectl create namespace keda > /dev/null
 kubectl create namespace monitoring > /dev/null
 kubectl -n keda create secret generic kedaorg-certs --from-file="$work/ca.crt" --from-file="$work/tls.crt" \
 	--from-file="$work/tls.key" > /dev/null
-for n in keda:keda-operator monitoring:prometheus; do
-	kubectl -n "${n%:*}" create serviceaccount "${n#*:}" > /dev/null
-	kubectl create clusterrolebinding "${n#*:}" --clusterrole=cluster-admin --serviceaccount="$n" > /dev/null
-done
+kubectl -n keda create serviceaccount keda > /dev/null
+kubectl create clusterrolebinding keda --clusterrole=cluster-admin --serviceaccount=keda:keda > /dev/null
 # neighbour NAMESPACE NAME ACCOUNT IMAGE PORT-OF-SERVICE:PORT VOLUME-SOURCE ARG...: a Deployment and its Service
 neighbour() {
 	jq -n --arg ns "$1" --arg name "$2" --arg account "$3" --arg image "$4" --argjson from "${5%:*}" --argjson to "${5#*:}" \
@@ -48,9 +46,9 @@ neighbour() {
 		--args -- "${@:7}" | kubectl apply -f - > /dev/null
 }
 certs='{"secret": {"secretName": "kedaorg-certs"}}'
-neighbour keda keda-operator keda-operator keda-operator:test 9666:9666 "$certs" --leader-elect=false --cert-dir=/given \
+neighbour keda keda-operator keda keda-operator:test 9666:9666 "$certs" --leader-elect=false --cert-dir=/given \
 	--zap-log-level=info --zap-encoder=console
-neighbour keda keda-metrics-apiserver keda-operator keda-adapter:test 443:6443 "$certs" --secure-port=6443 --cert-dir=/given \
+neighbour keda keda-metrics-apiserver keda keda-adapter:test 443:6443 "$certs" --secure-port=6443 --cert-dir=/given \
 	--client-ca-file=/given/ca.crt --tls-cert-file=/given/tls.crt --tls-private-key-file=/given/tls.key
 kubectl apply -f - > /dev/null <<-Y
 	apiVersion: apiregistration.k8s.io/v1
@@ -69,13 +67,16 @@ cat > "$work/prometheus.yml" <<-Y
 	scrape_configs:
 	- job_name: celld-controller
 	  honor_labels: true
-	  kubernetes_sd_configs: [{role: pod, namespaces: {names: [$OPERATOR]}}]
-	  relabel_configs:
-	  - {source_labels: [__meta_kubernetes_pod_label_app_kubernetes_io_component], regex: controller, action: keep}
-	  - {source_labels: [__meta_kubernetes_pod_ip], regex: '(.*)', target_label: __address__, replacement: '\$1:8443'}
+	  dns_sd_configs: [{names: [controllers.$OPERATOR.svc.cluster.local], type: A, port: 8443, refresh_interval: 1s}]
+Y
+kubectl apply -f - > /dev/null <<-Y
+	apiVersion: v1
+	kind: Service
+	metadata: {name: controllers, namespace: $OPERATOR}
+	spec: {clusterIP: None, publishNotReadyAddresses: true, selector: {app.kubernetes.io/component: controller}}
 Y
 kubectl -n monitoring create configmap prometheus --from-file="$work/prometheus.yml" > /dev/null
-neighbour monitoring prometheus-operated prometheus prometheus:test 9090:9090 '{"configMap": {"name": "prometheus"}}' \
+neighbour monitoring prometheus-operated default prometheus:test 9090:9090 '{"configMap": {"name": "prometheus"}}' \
 	--config.file=/given/prometheus.yml --storage.tsdb.path=/tmp/tsdb --web.listen-address=:9090
 for n in keda/keda-operator keda/keda-metrics-apiserver monitoring/prometheus-operated; do
 	check "$n runs" kubectl -n "${n%/*}" rollout status "deployment/${n#*/}" --timeout=120s
@@ -141,8 +142,10 @@ confirmed=$(recorded scaledobjects 'select(any(.status.conditions[]?; .type == "
 stepped=$(recorded statefulsets "select(.status.updateRevision != \"$was\" or .spec.template.metadata.labels.team == \"shop\") | .metadata.resourceVersion" | head -n 1)
 check "paused in KEDA's status ($confirmed) before the first write of the rollout ($stepped)" [ "${confirmed:-0}" -gt 0 -a "$confirmed" -lt "${stepped:-0}" ]
 
-kubectl delete namespace $ns keda monitoring --wait=false > /dev/null
-kubectl wait --for=delete "namespace/$ns" --timeout=60s > /dev/null
-kubectl delete apiservice v1beta1.external.metrics.k8s.io --wait=false > /dev/null
+# In this order: a finalizer of KEDA's is on its objects, and an API that does not answer keeps namespaces from going.
+kubectl delete apiservice v1beta1.external.metrics.k8s.io > /dev/null
+kubectl delete namespace $ns --timeout=60s > /dev/null
+kubectl delete namespace keda monitoring --wait=false > /dev/null
 kubectl delete -f "$root/build/crds/keda.yaml" --wait=false > /dev/null
-kubectl delete clusterrolebinding keda-operator prometheus > /dev/null
+kubectl delete clusterrolebinding keda > /dev/null
+kubectl -n $OPERATOR delete service controllers > /dev/null
