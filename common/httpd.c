@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,7 +28,8 @@
 enum {
 	CONNECTION_MEMORY = 32 << 10, /* room for large headers; MHD zeroes it after each request */
 	QUIET_MS = 3000,
-	OTHER_FILES = 48, /* descriptors that are left to the rest of the process */
+	GIVE_BACK_MS = 1000, /* without a request */
+	OTHER_FILES = 48,    /* descriptors that are left to the rest of the process */
 	FEWEST = 8,
 	/* Over the maximum for a moment: who has come already, and who has been cut for it. */
 	SPARE_PLACES = 64,
@@ -129,6 +131,22 @@ static bool step_drain(struct httpd *h)
 	return h->phase == HTTPD_LEAVING && (nobody_is_left(h) || h->now >= h->deadline);
 }
 
+static bool may_give_back(const struct httpd *h)
+{
+	return h->swollen && h->in_progress == 0;
+}
+
+/* What large bodies took stays with the allocator, in pieces, until it is told; while requests come it is used again. */
+static void give_back(struct httpd *h)
+{
+	if (!may_give_back(h) || h->now - h->last_request < GIVE_BACK_MS)
+		return;
+	while (h->n_spare)
+		free(h->spare[--h->n_spare]);
+	(void)malloc_trim(0);
+	h->swollen = false;
+}
+
 /* When something of ours is due, however quiet the sockets are; -1: never. */
 static int64_t next_due(const struct httpd *h)
 {
@@ -137,6 +155,8 @@ static int64_t next_due(const struct httpd *h)
 	if (h->o.cert_file && h->next_look < at)
 		at = h->next_look;
 
+	if (may_give_back(h) && h->last_request + GIVE_BACK_MS < at)
+		at = h->last_request + GIVE_BACK_MS;
 	if (h->phase == HTTPD_LAME && h->lame_until < at)
 		at = h->lame_until;
 	if (h->phase == HTTPD_LEAVING) {
@@ -184,6 +204,7 @@ static void *loop(void *arg)
 		conns_cut_due(&h->conns, h->now);
 		(void)MHD_run(h->daemon);
 		look_at_files(h);
+		give_back(h);
 	}
 	h->cut = atomic_load(&h->connections);
 	MHD_stop_daemon(h->daemon);

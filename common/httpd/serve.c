@@ -57,6 +57,7 @@ static bool body_reserve(struct httpd *h, struct request *r, size_t need)
 	else
 		r->body = xrealloc(r->body, room);
 	h->in_flight += room - r->room;
+	h->swollen |= room > SERVE_ROOM;
 	r->room = room;
 	return true;
 }

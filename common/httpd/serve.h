@@ -38,6 +38,7 @@ struct httpd {
 	int64_t last_request;	   /* when the last one ended */
 	char *spare[SERVE_SPARES]; /* body buffers of SERVE_ROOM bytes */
 	unsigned n_spare;
+	bool swollen; /* a body was larger, and its memory has not been given back */
 
 	enum httpd_phase phase;
 	int64_t lame_until, deadline;

@@ -294,6 +294,42 @@ static void test_the_largest_review(void **state)
 	webhook_stop(&p);
 }
 
+/* What large reviews take is given back when no more come. */
+static void test_memory_after_large_reviews(void **state)
+{
+	enum { PEERS = 6, OF_CONNECTIONS_KB = 64 * PEERS };
+	struct webhook_process p = { 0 };
+	struct peer *c[PEERS];
+	struct buf b = BUF_INIT(2 << 20);
+	long at_rest;
+
+	(void)state;
+	buf_puts(&b, "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\","
+		     "\"request\":{\"uid\":\"u\",\"operation\":\"CREATE\",\"object\":"
+		     "{\"apiVersion\":\"celld-operator.io/v1alpha1\",\"kind\":\"WorkerApp\","
+		     "\"metadata\":{\"name\":\"chat\"},\"spec\":{\"env\":[0");
+	for (int i = 0; i < 12000; i++)
+		buf_printf(&b, ",{\"name\":\"NAME_%d\",\"value\":\"some words\"}", i);
+	buf_puts(&b, "]}}}}");
+	webhook_serve(&p, "--lame-duck 0s");
+	at_rest = webhook_memory(&p, "RssAnon:");
+	for (int i = 0; i < PEERS; i++) {
+		c[i] = peer_open(p.port, true);
+		expect_of(c[i], "a large review", &b, 200, "spec.env");
+		expect_service(c[i]);
+	}
+	for (int i = 0; !SANITIZED; i++) {
+		if (webhook_memory(&p, "RssAnon:") <= at_rest + OF_CONNECTIONS_KB)
+			break;
+		assert_in_range(i, 0, 3000);
+		(void)usleep(10000);
+	}
+	buf_done(&b);
+	for (int i = 0; i < PEERS; i++)
+		peer_close(c[i]);
+	webhook_stop(&p);
+}
+
 /* ---- HTTP ------------------------------------------------------------------------------------ */
 
 #define POST "POST /validate-workerapp HTTP/1.1\r\nHost: x\r\n"
@@ -530,6 +566,7 @@ int main(void)
 		cmocka_unit_test(test_a_long_uid),
 		cmocka_unit_test(test_many_values),
 		cmocka_unit_test(test_the_largest_review),
+		cmocka_unit_test(test_memory_after_large_reviews),
 		cmocka_unit_test(test_requests),
 		cmocka_unit_test(test_pipelined_reviews),
 		cmocka_unit_test(test_lines_over_the_limit),
