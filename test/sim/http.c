@@ -39,7 +39,9 @@ static enum MHD_Result suspend(struct sim *sim, struct sim_request *request, enu
 	return MHD_YES;
 }
 
-static enum MHD_Result send_answer(struct MHD_Connection *connection, struct answer *answer)
+/* Every answer tells what the node saw and who it is: what stands between may have changed the path. */
+static enum MHD_Result send_answer(const struct sim *sim, struct MHD_Connection *connection,
+				   const char *path, struct answer *answer)
 {
 	struct MHD_Response *response = MHD_create_response_from_buffer(
 		strlen(answer->body), answer->body, MHD_RESPMEM_MUST_FREE);
@@ -48,6 +50,8 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection, struct ans
 		return MHD_NO;
 	}
 	MHD_add_response_header(response, "Content-Type", answer->type);
+	MHD_add_response_header(response, "Celld-Sim-Path", path);
+	MHD_add_response_header(response, "Celld-Sim-Node", sim->config.node);
 	if (answer->extra) {
 		MHD_add_response_header(response, "Retry-After", "1");
 		MHD_add_response_header(response, "Connection", "close");
@@ -65,15 +69,19 @@ static enum MHD_Result respond(struct sim *sim, struct sim_request *request, con
 		answer.status = sim->deploy.reload_status;
 		answer.body = strdup(sim->deploy.reload_body);
 		answer.type = "application/json";
-		return send_answer(request->connection, &answer);
+		return send_answer(sim, request->connection, path, &answer);
 	}
+	const char *key = websocket_key(request->connection);
+	if (key != NULL && request->listener == SIM_PUBLIC && sim->phase == SIM_READY &&
+	    sim->deploy.serving)
+		return websocket_accept(request->connection, key);
 	unsigned reloads = sim->deploy.reloads;
 	routes_answer(
 		sim, request->listener, method, path,
 		MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, "handoff"),
 		&answer);
 	if (!answer.wait_reload)
-		return send_answer(request->connection, &answer);
+		return send_answer(sim, request->connection, path, &answer);
 	request->reloads = reloads;
 	return suspend(sim, request, WAIT_RELOAD, 0);
 }
@@ -127,8 +135,8 @@ bool http_start(struct sim *sim, enum sim_listener listener)
 	static struct port ports[SIM_LISTENERS];
 	ports[listener] = (struct port){ sim, listener };
 	sim->daemon[listener] =
-		MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
-				 on_request, &ports[listener], MHD_OPTION_LISTEN_SOCKET,
+		MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE, 0,
+				 NULL, NULL, on_request, &ports[listener], MHD_OPTION_LISTEN_SOCKET,
 				 sim->fd[listener], MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL,
 				 MHD_OPTION_CONNECTION_LIMIT, 4000U, MHD_OPTION_END);
 	return sim->daemon[listener] != NULL;
@@ -172,6 +180,7 @@ long long http_tick(struct sim *sim, long long now)
 
 void http_stop(struct sim *sim)
 {
+	websocket_stop();
 	while (sim->waiting != NULL) {
 		struct sim_request *request = sim->waiting;
 		sim->waiting = request->next;

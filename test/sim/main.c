@@ -383,8 +383,9 @@ static void run(struct sim *sim)
 {
 	int signals = -1;
 	for (;;) {
-		struct curl_waitfd wait[SIM_LISTENERS + 1];
+		struct curl_waitfd wait[SIM_LISTENERS + 2];
 		int running = 0;
+		websocket_tick();
 		advance(sim, &signals, sim_now());
 		long long timeout = 60000;
 		unsigned count = serve(sim, wait, &timeout);
@@ -397,6 +398,9 @@ static void run(struct sim *sim)
 		if (signals >= 0)
 			wait[count++] =
 				(struct curl_waitfd){ .fd = signals, .events = CURL_WAIT_POLLIN };
+		if (websocket_fd() >= 0)
+			wait[count++] = (struct curl_waitfd){ .fd = websocket_fd(),
+							      .events = CURL_WAIT_POLLIN };
 		(void)curl_multi_perform(sim->multi, &running);
 		/* A transfer that has just ended wakes nobody. */
 		if (sim->deploy.fetch == FETCH_BUSY && running == 0)

@@ -126,6 +126,15 @@ bool http_start(struct sim *sim, enum sim_listener listener);
 long long http_tick(struct sim *sim, long long now);
 void http_stop(struct sim *sim);
 
+/* websocket.c: what asks for one has a key, else NULL; an accepted one echoes until it ends. */
+const char *websocket_key(struct MHD_Connection *connection);
+enum MHD_Result websocket_accept(struct MHD_Connection *connection, const char *key);
+/* Readable when websocket_tick has something to do; -1 while there was none. */
+int websocket_fd(void);
+void websocket_tick(void);
+/* Ends all of them: going away. */
+void websocket_stop(void);
+
 /* routes.c: the answer to one request. body is freed by free(); extra: the two headers of a
  * draining node. */
 struct answer {

@@ -47,9 +47,24 @@ value() { curl -s --data-urlencode "query=$1" http://127.0.0.1:18133/api/v1/quer
 check "it is scraped" until_ 30 eval '[ "$(value "up{job=\"celld-controller\"}")" = 1 ]'
 check "every pod of the new fleet is up" until_ 20 eval '[ "$(value "sum(celld_state_up{namespace=\"metrics\",workerapp=\"web\"})")" = 3 ]'
 for series in celld_resident_cells celld_resident_cell_utilization celld_restoring celld_evicting celld_shedding celld_rss_bytes \
-	celld_in_use_bytes celld_container_restarts celld_self_fenced celld_state_up; do
+	celld_in_use_bytes celld_cgroup_working_set_bytes celld_cgroup_current_bytes celld_container_restarts celld_self_fenced \
+	celld_state_up; do
 	check "$series of each pod" [ "$(query "$series{namespace=\"metrics\",workerapp=\"web\",pod=~\"web-celld-[012]\"}")" = 3 ]
 done
+for series in reconcile_total reconcile_duration_seconds_count sweep_duration_seconds_count sweep_pods queue_depth queue_delayed \
+	queue_oldest_seconds worker_turn_seconds leader api_requests_total watch_restarts_total watch_lists_total watch_failures_total \
+	watch_connected watch_age_seconds apiserver_away_seconds events_total certificate_expiry_timestamp_seconds; do
+	check "celld_controller_$series" [ "$(query "celld_controller_$series")" -gt 0 ]
+done
+# labels METRIC-REGEX: those of the app's series, but what Prometheus adds
+labels() {
+	curl -sG --data-urlencode "match[]={__name__=~\"$1\",workerapp=\"web\"}" http://127.0.0.1:18133/api/v1/series |
+		jq -c '[.data[] | del(.__name__, .job, .instance) | keys] | unique'
+}
+check "a pod's series have its labels and no others" [ "$(labels 'celld_(resident|restoring|evicting|shedding|rss|in_use|cgroup|container|self|state).*')" = \
+	'[["namespace","pod","workerapp"]]' ]
+check "a fleet's have none of a pod" [ "$(labels 'celld_fleet_(complete|sample).*')" = '[["namespace","workerapp"]]' ]
+check "its phase has one more" [ "$(labels celld_fleet_phase)" = '[["namespace","phase","workerapp"]]' ]
 check "celld 0.1 tells no restoring: absent, not 0" [ "$(query 'celld_restoring{workerapp="old"}')" = 0 ]
 check "and its resident cells all the same" [ "$(query 'celld_resident_cells{workerapp="old"}')" = 1 ]
 check "the census is complete" [ "$(value 'celld_fleet_complete{workerapp="web"}')" = 1 ]
@@ -59,7 +74,22 @@ check "at rest there is no partition" [ "$(query 'celld_fleet_rollout_partition{
 patch web '{"env":[{"name":"RUST_LOG","value":"debug"}]}' > /dev/null
 check "in a roll there is" until_ 20 eval '[ "$(query "celld_fleet_rollout_partition{workerapp=\"web\"}")" = 1 ]'
 check "it comes to its end" ready $ns web 90
-kubectl delete pod web-celld-1 --wait=false --grace-period=0 --force > /dev/null 2>&1
+
+# A pod goes and cannot come back: two sweeps that have ended since (the first may have begun before) do not know it any more.
+read_page() { curl -s --cacert "$work/certs/tls.crt" -H "Authorization: Bearer $(< "$work/token")" https://127.0.0.1:18132/metrics; }
+sweeps() { read_page | sed -n 's/^celld_controller_sweep_duration_seconds_count //p'; }
+swept_twice() { [ "$(sweeps)" -ge $((before + 2)) ]; }
+"$root/test/cluster/bed" stop kube-controller-manager
+kubectl delete pod web-celld-1 --grace-period=0 --force > /dev/null 2>&1
+before=$(sweeps)
+check "the pod is killed, sweeps go on" until_ 20 swept_twice
+page=$(read_page)
+check "the killed pod has no series" refuted contains "$page" 'pod="web-celld-1"'
+check "the others have" contains "$page" 'celld_state_up{namespace="metrics",workerapp="web",pod="web-celld-0"} 1'
+check "the census is not complete" contains "$page" 'celld_fleet_complete{namespace="metrics",workerapp="web"} 0'
+check "Prometheus has forgotten it too" until_ 10 eval '[ "$(query "{pod=\"web-celld-1\"}")" = 0 ]'
+"$root/test/cluster/bed" start kube-controller-manager
+check "it is back" until_ 120 eval '[ "$(value "sum(celld_state_up{workerapp=\"web\"})")" = 3 ]'
 kubectl delete workerapp old > /dev/null
 check "the series of a deleted app are gone" until_ 10 eval '[ "$(query "{workerapp=\"old\"}")" = 0 ]'
 kubectl scale statefulset web-celld --replicas=3 > /dev/null
