@@ -121,7 +121,7 @@ record roll web
 kubectl -n "$ns" get scaledobject web-celld --watch --output-watch-events -o json 2> /dev/null | jq -c --unbuffered . > "$RECORD.scaledobjects" &
 recorders+=($!)
 until_ 20 [ -s "$RECORD.scaledobjects" ]
-was=$(revision)
+was=$(revision web)
 sim web-celld-0 restoring=3
 patch web '{"podLabels":{"team":"shop"}}' > /dev/null
 check "KEDA confirms the pause" until_ 60 keda_says Paused True
