@@ -1,5 +1,6 @@
 /* celld-controller: starts the threads, waits for the end, ends them. */
 #include <pthread.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -536,17 +537,18 @@ static void protect(void)
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
+/* Meanwhile what lists and bursts of work have freed goes back to the system: the allocator keeps it, in pieces. */
 static int wait_for_end(void)
 {
+	static const struct timespec pause = { .tv_sec = 20 };
 	sigset_t set;
 	int sig;
 
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGTERM);
 	(void)sigaddset(&set, SIGINT);
-	do
-		sig = sigwaitinfo(&set, NULL);
-	while (sig < 0);
+	while ((sig = sigtimedwait(&set, NULL, &pause)) < 0)
+		(void)malloc_trim(0);
 	return sig;
 }
 
