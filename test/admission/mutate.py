@@ -85,7 +85,7 @@ retention of letters@env@if (s[i] < '0' || s[i] > '9')@if (false)
 65 labels@placing@MAP_MAX = 64@MAP_MAX = 65
 keys that only begin like ours@placing@return str_starts(key, own_prefix);\n}\n\nstatic bool is_own_annotation@return false;\n}\n\nstatic bool is_own_annotation
 the fleet's own labels@placing@if (str_eq(key, own_labels[i]))@if (false)
-labels are annotations@placing@if (labels && value@if (value
+labels are annotations@placing@labels ? json_str(c) : NULL@json_str(c)
 exceptions anywhere@network@syntax_cidr(s) && !syntax_cidr_holds(s, part)@false
 a peer of both kinds@network@if (addresses == pods)@if (!addresses && !pods)
 a peer of neither kind@network@if (addresses == pods)@if (addresses && pods)
