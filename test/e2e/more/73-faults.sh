@@ -1,7 +1,7 @@
 # A proxy between the controller and the API server deals faults at random, while fleets get random changes; then it is quiet:
 # everything converges, and no fleet was ever treated worse than it may be (test/e2e/faults.py).
 # FAULT_SECONDS (60; `make soak` 1800), FLEETS (8; 20), SEED repeats one.
-seed=${SEED:-$RANDOM$RANDOM} out=$root/build/e2e/73-faults
+seed=${SEED:-$RANDOM$RANDOM} out=$root/build/e2e/faults
 rm -f "$out".*
 . "$root/test/e2e/local.sh"
 check "no controller of the bed runs" away
