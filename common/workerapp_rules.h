@@ -25,6 +25,20 @@ struct rules_facts {
 void workerapp_rules(const struct workerapp *app, const struct workerapp *old,
 		     const struct rules_facts *facts, struct faults *faults,
 		     struct strlist *warnings);
+/* What a fleet has that may not change pod by pod. */
+struct rules_fleet {
+	bool storage, fleet_durability;
+	bool stopped; /* no pod is left that could hold a write for another */
+};
+/* One such change: "spec.storage: why". */
+struct rules_apart {
+	const char *rule, *path, *from, *to, *why;
+	bool by_recreate; /* it may be done with all pods stopped; false: not either */
+};
+enum { RULES_APART = 3 };
+/* What app would change of it; their number. For the stored object, and for what the controller finds running. */
+size_t workerapp_rules_apart(const struct rules_fleet *was, const struct workerapp *app,
+			     struct rules_apart ret[RULES_APART]);
 /*
  * The transition rules alone, against what a live fleet runs rather than a stored object: the
  * controller's net for changes that admission did not see. running: versions of pods and template.

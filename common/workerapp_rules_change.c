@@ -4,6 +4,7 @@
 
 #include "common/celld/compat.h"
 #include "common/workerapp_judge.h"
+#include "common/workerapp_rules.h"
 
 /* Absent is the empty text. */
 static const char *text(const char *s)
@@ -113,44 +114,61 @@ static void storage(const struct judge *j, const struct workerapp *old)
 			change(j, "storage-class-immutable", "spec.storage.storageClassName",
 			       old->storage.class_name, app->storage.class_name,
 			       "the class of claims that exist cannot change; write the old one");
-		return;
 	}
-	if (app->storage.set == old->storage.set)
-		return;
-	if (!is_recreate(j))
-		change(j, "storage-recreate", "spec.storage", old->storage.set ? "set" : "",
-		       app->storage.set ? "set" : "",
-		       "storage cannot be added or removed pod by pod; write celld.updateStrategy: "
-		       "Recreate in the same change");
-	if (old->storage.set && old->durability == DURABILITY_FLEET)
-		change(j, "storage-unsealed", "spec.storage", "fleet", "",
-		       "the volumes may hold writes that are not yet in the bucket; write "
-		       "durability: "
-		       "bucket first, let it roll out, then remove storage");
 }
 
-static void durability(const struct judge *j, const struct workerapp *old)
+size_t workerapp_rules_apart(const struct rules_fleet *was, const struct workerapp *app,
+			     struct rules_apart ret[RULES_APART])
 {
-	if (old->durability == DURABILITY_FLEET && j->app->durability == DURABILITY_BUCKET &&
-	    !is_recreate(j))
-		change(j, "durability-recreate", "spec.durability", "fleet", "bucket",
-		       "pods may still hold writes for each other, so durability cannot leave "
-		       "fleet pod "
-		       "by pod; write celld.updateStrategy: Recreate in the same change");
+	size_t n = 0;
+
+	if (was->storage != app->storage.set)
+		ret[n++] = (struct rules_apart){
+			"storage-recreate",
+			"spec.storage",
+			was->storage ? "set" : "",
+			app->storage.set ? "set" : "",
+			"storage cannot be added or removed pod by pod; write "
+			"celld.updateStrategy: Recreate in the same change",
+			true,
+		};
+	if (was->storage && !app->storage.set && was->fleet_durability)
+		ret[n++] = (struct rules_apart){
+			"storage-unsealed",
+			"spec.storage",
+			"fleet",
+			"",
+			"the volumes may hold writes that are not yet in the bucket; write "
+			"durability: bucket first, let it roll out, then remove storage",
+			false,
+		};
+	if (was->fleet_durability && app->durability == DURABILITY_BUCKET && !was->stopped)
+		ret[n++] = (struct rules_apart){
+			"durability-recreate",
+			"spec.durability",
+			"fleet",
+			"bucket",
+			"pods may still hold writes for each other, so durability cannot leave "
+			"fleet pod by pod; write celld.updateStrategy: Recreate in the same change",
+			true,
+		};
+	return n;
+}
+
+static void apart(const struct judge *j, const struct workerapp *old)
+{
+	const struct rules_fleet was = { .storage = old->storage.set,
+					 .fleet_durability = old->durability == DURABILITY_FLEET };
+	struct rules_apart all[RULES_APART];
+	size_t n = workerapp_rules_apart(&was, j->app, all);
+
+	for (size_t i = 0; i < n; i++) {
+		if (!all[i].by_recreate || !is_recreate(j))
+			change(j, all[i].rule, all[i].path, all[i].from, all[i].to, all[i].why);
+	}
 }
 
 /* --- celld versions --- */
-
-static struct compat_verdict judge_versions(const struct judge *j, const struct compat_facts *facts)
-{
-	const struct running *r = j->running;
-	struct compat_verdict v = compat_judge_all(j->table, r->v, r->n, j->version, facts), w;
-
-	if (!r->unreadable)
-		return v;
-	w = compat_judge(j->table, NULL, j->version, facts);
-	return r->n == 0 || w.way > v.way ? w : v;
-}
 
 static void warn_of_versions(const struct judge *j, const struct compat_verdict *v)
 {
@@ -169,6 +187,7 @@ static void celld_version(const struct judge *j, const struct workerapp *old)
 	struct compat_facts facts = {
 		.bucket_both = app->durability == DURABILITY_BUCKET &&
 			       old->durability == DURABILITY_BUCKET,
+		.unread = j->running->unreadable,
 		.stopped = j->running->stopped,
 		.acknowledged = app->acknowledged,
 	};
@@ -177,7 +196,7 @@ static void celld_version(const struct judge *j, const struct workerapp *old)
 	/* The same image is no upgrade, whatever else changes; without a version there is a fault already. */
 	if ((same_image && is_same(app->celld_version, old->celld_version)) || !j->has_version)
 		return;
-	v = judge_versions(j, &facts);
+	v = compat_judge_all(j->table, j->running->v, j->running->n, j->version, &facts);
 	if (v.way == COMPAT_ROLLING || (v.way == COMPAT_RECREATE && is_recreate(j))) {
 		warn_of_versions(j, &v);
 		return;
@@ -194,6 +213,6 @@ void workerapp_rules_change(const struct judge *j, const struct workerapp *old)
 {
 	bucket(j, old);
 	storage(j, old);
-	durability(j, old);
+	apart(j, old);
 	celld_version(j, old);
 }

@@ -79,18 +79,15 @@ static struct compat_verdict judge(const struct verdict_input *in)
 	struct compat_facts facts = {
 		.bucket_both = (!in->sts->exists || in->sts->bucket_durability) &&
 			       in->app->durability == DURABILITY_BUCKET,
+		.unread = unread,
 		.stopped = in->n_pods == 0 && in->sts->replicas == 0,
 		.acknowledged = in->app->acknowledged,
 	};
-	struct compat_verdict v;
 
 	if (facts.stopped && in->sts->has_version)
 		add_version(all, &n,
 			    in->sts->version); /* blocked boundaries count for a stopped one too */
-	v = compat_judge_all(in->table, all, n, in->version, &facts);
-	if (unread && v.way == COMPAT_ROLLING)
-		v = compat_judge(in->table, NULL, in->version, &facts);
-	return v;
+	return compat_judge_all(in->table, all, n, in->version, &facts);
 }
 
 static void of_versions(const struct verdict_input *in, struct verdict *ret)
@@ -117,38 +114,37 @@ static void of_versions(const struct verdict_input *in, struct verdict *ret)
 	       text);
 }
 
-/* Why pods of before and after must not meet, for all that their versions may; NULL: they may. */
-static const char *keeps_apart(const struct verdict_input *in)
+/* Pods of before and after must not meet, for all that their versions may. */
+static void of_state(const struct verdict_input *in, struct verdict *ret)
 {
-	bool stopped = in->n_pods == 0 && in->sts->replicas == 0;
+	const struct rules_fleet was = { .storage = in->sts->has_claims,
+					 .fleet_durability = !in->sts->bucket_durability,
+					 .stopped = in->n_pods == 0 && in->sts->replicas == 0 };
+	bool recreate = in->app->strategy == STRATEGY_RECREATE;
+	struct rules_apart all[RULES_APART], *first = NULL;
+	size_t n = workerapp_rules_apart(&was, in->app, all);
+	char text[sizeof(ret->refusal.message)];
 
-	if (in->app->storage.set != in->sts->has_claims)
-		return "spec.storage: cannot be added to or removed from a running fleet; "
-		       "set spec.celld.updateStrategy to Recreate";
-	if (!in->sts->bucket_durability && in->app->durability == DURABILITY_BUCKET && !stopped)
-		return "spec.durability: pods may still hold writes for each other, so it cannot "
-		       "leave fleet pod by pod; set spec.celld.updateStrategy to Recreate";
-	return NULL;
+	for (size_t i = 0; i < n; i++) {
+		bool refused = !all[i].by_recreate || !recreate;
+
+		/* what a Recreate does not help against comes first */
+		if (refused && (!first || !all[i].by_recreate))
+			first = &all[i];
+	}
+	ret->stop_all |= n > 0 && !first;
+	if (!first)
+		return;
+	(void)snprintf(text, sizeof(text), "%s: %s", first->path, first->why);
+	refuse(ret, "InvalidConfiguration", text);
 }
 
 void verdict_of_change(const struct verdict_input *in, struct verdict *ret)
 {
-	const char *why;
-
 	if ((!in->sts->exists && !in->n_pods) || !in->template_due || !in->version_known)
 		return;
 	of_versions(in, ret);
 	if (ret->refusal.reason || !in->sts->exists)
 		return;
-	if (!in->sts->bucket_durability && in->sts->has_claims && !in->app->storage.set) {
-		refuse(ret, "InvalidConfiguration",
-		       "spec.storage: the volumes may hold writes that are not yet in the bucket; "
-		       "set spec.durability to bucket first, let it roll out, then remove storage");
-		return;
-	}
-	why = keeps_apart(in);
-	if (why && in->app->strategy == STRATEGY_RECREATE)
-		ret->stop_all = true;
-	else if (why)
-		refuse(ret, "InvalidConfiguration", why);
+	of_state(in, ret);
 }

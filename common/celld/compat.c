@@ -148,6 +148,12 @@ struct compat_verdict compat_judge_all(const struct celld_table *t, const struct
 			add_warnings(&v, &one);
 		}
 	}
+	if (facts->unread) {
+		struct compat_verdict unread = compat_judge(t, NULL, to, facts);
+
+		if (n == 0 || unread.way > v.way)
+			v = unread;
+	}
 	return v;
 }
 

@@ -11,6 +11,7 @@
 
 struct compat_facts {
 	bool bucket_both; /* durability is `bucket` in the running template and in the wanted one */
+	bool unread;	  /* compat_judge_all: something runs whose version cannot be read */
 	bool stopped; /* no pod is left: there is no mixed fleet to fear, only COMPAT_BLOCKED still counts */
 	const char *acknowledged; /* the annotation `vA->vB[,vC->vD]`, or NULL */
 };
@@ -30,7 +31,10 @@ struct compat_verdict {
 /* from == NULL: it cannot be read. */
 struct compat_verdict compat_judge(const struct celld_table *t, const struct version *from,
 				   struct version to, const struct compat_facts *facts);
-/* The strictest over all that the fleet may still be running; n == 0: rolling (nothing runs). */
+/*
+ * The strictest over all that the fleet may still be running, and over what is unread; nothing of both: rolling (nothing
+ * runs).
+ */
 struct compat_verdict compat_judge_all(const struct celld_table *t, const struct version *from,
 				       size_t n, struct version to,
 				       const struct compat_facts *facts);

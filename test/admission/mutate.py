@@ -98,10 +98,10 @@ a store that stays is another@change@!is_same(app->store_ref, old->store_ref)@ap
 endpoints with Recreate@change@ && !is_recreate(j) &&\n\t    !is_acknowledged@ &&\n\t    !is_acknowledged
 endpoints acknowledged@change@ &&\n\t    !is_acknowledged(app, "endpoint"))@)
 equal storage@change@>= old->storage.size_gi@> old->storage.size_gi
-storage with Recreate@change@if (!is_recreate(j))\n\t\tchange(j, "storage-recreate"@if (true)\n\t\tchange(j, "storage-recreate"
-sealed storage@change@old->storage.set && old->durability == DURABILITY_FLEET@old->storage.set
-durability with Recreate@change@ &&\n\t    !is_recreate(j))\n\t\tchange(j, "durability-recreate"@)\n\t\tchange(j, "durability-recreate"
-to fleet is as from fleet@change@if (old->durability == DURABILITY_FLEET && j->app->durability == DURABILITY_BUCKET@if (old->durability != j->app->durability
+what Recreate helps against@change@if (!all[i].by_recreate || !is_recreate(j))@if (true)
+sealed storage@change@!app->storage.set && was->fleet_durability@!app->storage.set
+what Recreate does not help against@change@if (!all[i].by_recreate || !is_recreate(j))@if (!is_recreate(j))
+to fleet is as from fleet@change@was->fleet_durability && app->durability == DURABILITY_BUCKET@was->fleet_durability == (app->durability == DURABILITY_BUCKET)
 the same image is an upgrade@change@same_image && is_same(app->celld_version, old->celld_version)@false
 Recreate is not asked for@change@(v.way == COMPAT_RECREATE && is_recreate(j))@false
 Recreate lets everything pass@change@v.way == COMPAT_RECREATE && is_recreate(j)@is_recreate(j)
@@ -109,7 +109,7 @@ durability after the change@change@.bucket_both = app->durability == DURABILITY_
 durability before the change@change@ &&\n\t\t\t       old->durability == DURABILITY_BUCKET@
 a stop does not count@change@.stopped = j->running->stopped@.stopped = false
 acknowledgements do not count@change@.acknowledged = app->acknowledged@.acknowledged = NULL
-versions that cannot be read@change@if (!r->unreadable)@if (true)
+versions that cannot be read@change@.unread = j->running->unreadable@.unread = false
 what the status tells is ignored@rules@i < l->n; i++) {\n\t\tif (version_read@i < 0; i++) {\n\t\tif (version_read
 paused is stopped@rules@old->paused && old->status && l->n == 0@old->paused
 no pod is stopped@rules@old->paused && old->status && l->n == 0@old->status && l->n == 0
