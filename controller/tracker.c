@@ -51,39 +51,11 @@ struct tracker {
 
 /* --- targets ---------------------------------------------------------------------------------- */
 
-static void free_text(const char *s)
-{
-	char *own;
-
-	memcpy(&own, &s, sizeof(own)); /* made by copy_place */
-	free(own);
-}
-
-static const char *dup(const char *s)
-{
-	return str_empty(s) ? NULL : xstrdup(s);
-}
-
-static void copy_place(struct store_place *to, const struct store_place *from)
-{
-	*to = *from;
-	to->endpoint = dup(from->endpoint);
-	to->region = dup(from->region);
-	to->account = dup(from->account);
-	to->container = dup(from->container);
-	to->prefix = dup(from->prefix);
-	to->ca_pem = NULL;
-}
-
 static void target_free(struct target *t)
 {
 	store_call_done(&t->call);
 	store_free(t->store);
-	free_text(t->place.endpoint);
-	free_text(t->place.region);
-	free_text(t->place.account);
-	free_text(t->place.container);
-	free_text(t->place.prefix);
+	store_place_done(&t->place);
 	free(t->app);
 	free(t->ns);
 	free(t->secret);
@@ -170,7 +142,7 @@ static struct target *target_new(struct tracker *t, const char *app,
 	if (place->scheme != SCHEME_S3)
 		p.allow_http = p.endpoint != NULL; /* the platform's word */
 	p.no_local = !may_be_local(t, ns, p.endpoint);
-	copy_place(&x->place, &p);
+	store_place_copy(&x->place, &p);
 	x->tracker = t;
 	x->app = xstrdup(app);
 	x->ns = xstrdup(ns);

@@ -139,19 +139,42 @@ static int open_it(struct store *s, struct err *e)
 	return r;
 }
 
+void store_place_copy(struct store_place *to, const struct store_place *from)
+{
+	*to = *from;
+	to->endpoint = dup(from->endpoint);
+	to->region = dup(from->region);
+	to->account = dup(from->account);
+	to->container = dup(from->container);
+	to->prefix = xstrdup(from->prefix ? from->prefix : "");
+	to->ca_pem = dup(from->ca_pem);
+}
+
+static void free_text(const char *s)
+{
+	char *own;
+
+	memcpy(&own, &s, sizeof(own)); /* made by store_place_copy */
+	free(own);
+}
+
+void store_place_done(struct store_place *p)
+{
+	free_text(p->endpoint);
+	free_text(p->region);
+	free_text(p->account);
+	free_text(p->container);
+	free_text(p->prefix);
+	free_text(p->ca_pem);
+}
+
 int store_open(const struct store_place *place, const struct store_keys *keys, struct store **ret,
 	       struct err *e)
 {
 	struct store *s = xcalloc(1, sizeof(*s));
 	int r;
 
-	s->place = *place;
-	s->place.endpoint = dup(place->endpoint);
-	s->place.region = dup(place->region);
-	s->place.account = dup(place->account);
-	s->place.container = dup(place->container);
-	s->place.prefix = xstrdup(place->prefix ? place->prefix : "");
-	s->place.ca_pem = dup(place->ca_pem);
+	store_place_copy(&s->place, place);
 	s->tls.ca_pem = s->place.ca_pem;
 	if (keys)
 		store_keys_copy(&s->keys, keys);
@@ -164,24 +187,11 @@ int store_open(const struct store_place *place, const struct store_keys *keys, s
 	return 0;
 }
 
-static void free_text(const char *s)
-{
-	char *own;
-
-	memcpy(&own, &s, sizeof(own)); /* made by store_open */
-	free(own);
-}
-
 void store_free(struct store *s)
 {
 	if (!s)
 		return;
-	free_text(s->place.endpoint);
-	free_text(s->place.region);
-	free_text(s->place.account);
-	free_text(s->place.container);
-	free_text(s->place.prefix);
-	free_text(s->place.ca_pem);
+	store_place_done(&s->place);
 	store_keys_done(&s->keys);
 	secret_done(&s->token);
 	secret_free_text(s->pem);

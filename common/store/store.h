@@ -50,6 +50,9 @@ struct store_place {
 
 struct store;
 
+/* A copy that owns its texts; "" and NULL are both absent but for the prefix, which is "" then. Frees such a one's texts. */
+void store_place_copy(struct store_place *to, const struct store_place *from);
+void store_place_done(struct store_place *p);
 /* Copies both. ERR_INVALID: the place or the keys cannot be right; names the key. */
 int store_open(const struct store_place *place, const struct store_keys *keys, struct store **ret,
 	       struct err *e);
