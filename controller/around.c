@@ -426,15 +426,13 @@ static void say_scaled(struct turn *t, const struct json *live, bool pause)
 	const struct json *all = json_path(live, "status", "conditions", NULL);
 	struct status_condition *to = &t->around.autoscaling;
 
-	for (const struct json *c = json_first(all); c; c = json_next(c)) {
-		const char *type = json_get_str(c, "type"), *status = json_get_str(c, "status");
-		const char *message = json_get_str(c, "message");
+	const struct json *c = json_find(all, "type", "Ready");
+	const char *message = json_get_str(c, "message");
 
-		if (type && status && str_eq(type, "Ready") && str_eq(status, "False")) {
-			say(to, autoscaling_type, "False", "ScaledObjectError",
-			    message ? message : "KEDA says that it is not Ready");
-			return;
-		}
+	if (json_is(c, "status", "False")) {
+		say(to, autoscaling_type, "False", "ScaledObjectError",
+		    message ? message : "KEDA says that it is not Ready");
+		return;
 	}
 	if (pause)
 		say(to, autoscaling_type, "True", "ScaledObjectReconciled",
@@ -519,17 +517,12 @@ static void keep_said(struct turn *t)
 	if (url && !v->url)
 		v->url = xstrdup(url);
 	for (size_t i = 0; i < array_len(kept); i++) {
-		for (const struct json *c = json_first(all); c; c = json_next(c)) {
-			const char *type = json_get_str(c, "type"),
-				   *reason = json_get_str(c, "reason");
-			const char *status = json_get_str(c, "status");
-			const char *message = json_get_str(c, "message");
+		const struct json *c = json_find(all, "type", kept[i].type);
+		const char *status = json_get_str(c, "status"), *reason = json_get_str(c, "reason");
+		const char *message = json_get_str(c, "message");
 
-			if (type && status && reason && str_eq(type, kept[i].type) &&
-			    !kept[i].to->type)
-				say(kept[i].to, kept[i].type, status, reason,
-				    message ? message : "");
-		}
+		if (status && reason && !kept[i].to->type)
+			say(kept[i].to, kept[i].type, status, reason, message ? message : "");
 	}
 }
 

@@ -195,13 +195,8 @@ static const char *of_status(const struct turn *t)
 {
 	const struct json *all = json_get(t->app->status, "conditions");
 
-	for (const struct json *c = json_first(all); c; c = json_next(c)) {
-		const char *reason = json_get_str(c, "reason");
-
-		if (reason && str_eq(reason, "VersionMismatch"))
-			return t->app->seen.rolled_out_app_version;
-	}
-	return t->app->seen.expected_app_version;
+	return json_find(all, "reason", "VersionMismatch") ? t->app->seen.rolled_out_app_version
+							   : t->app->seen.expected_app_version;
 }
 
 /* What `auto` means: the pointer; what it was when this process began; what the live fleet runs. */
@@ -327,15 +322,9 @@ static bool lists_endpoint(const char *acknowledged)
 static const char *live_endpoint(const struct turn *t)
 {
 	const struct json *all = json_path(t->sts, "spec", "template", "spec", "containers", NULL);
-	const struct json *env = json_get(json_first(all), "env");
+	const struct json *v = json_find(json_get(json_first(all), "env"), "name", "S3_ENDPOINT");
 
-	for (const struct json *v = json_first(env); v; v = json_next(v)) {
-		const char *name = json_get_str(v, "name");
-
-		if (name && str_eq(name, "S3_ENDPOINT"))
-			return json_get_str(v, "value");
-	}
-	return "";
+	return v ? json_get_str(v, "value") : "";
 }
 
 void bucket_judge(struct turn *t, bool due)

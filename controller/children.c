@@ -31,17 +31,10 @@ bool children_is_ours(const struct turn *t, const struct json *live)
 
 bool children_is_former(const struct turn *t, const struct json *live)
 {
-	const struct json *refs = json_path(live, "metadata", "ownerReferences", NULL);
+	const struct json *owner = fleet_controller_ref(live);
 
-	for (const struct json *r = json_first(refs); r; r = json_next(r)) {
-		const char *kind = json_get_str(r, "kind"), *name = json_get_str(r, "name");
-		const char *uid = json_get_str(r, "uid");
-
-		if (json_get_bool(r, "controller", false))
-			return kind && name && uid && str_eq(kind, "WorkerApp") &&
-			       str_eq(name, t->app->name) && !str_eq(uid, t->app->uid);
-	}
-	return false;
+	return json_is(owner, "kind", "WorkerApp") && json_is(owner, "name", t->app->name) &&
+	       json_get_str(owner, "uid") && !json_is(owner, "uid", t->app->uid);
 }
 
 /* The precondition that keeps us from writing to another object of the same name. */

@@ -19,13 +19,7 @@ bool detail_node_ready(const struct json *node)
 {
 	const struct json *all = json_path(node, "status", "conditions", NULL);
 
-	for (const struct json *c = json_first(all); c; c = json_next(c)) {
-		const char *type = json_get_str(c, "type"), *value = json_get_str(c, "status");
-
-		if (type && value && str_eq(type, "Ready"))
-			return str_eq(value, "True");
-	}
-	return false;
+	return json_is(json_find(all, "type", "Ready"), "status", "True");
 }
 
 static const char *moment_of(const struct json *event)

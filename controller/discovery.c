@@ -83,13 +83,7 @@ static int ask(struct discovery *d, int i)
 		log_debug("discovery failed", "path", path, "error", e.message, NULL);
 		return r == -ERR_FORBIDDEN ? 0 : -1;
 	}
-	for (const struct json *x = json_first(all); x; x = json_next(x)) {
-		const char *name = json_get_str(x, "name");
-
-		if (name && str_eq(name, k->plural))
-			return 1;
-	}
-	return 0;
+	return json_find(all, "name", k->plural) != NULL;
 }
 
 static void begin_watch(struct discovery *d, int i)

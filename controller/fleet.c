@@ -22,15 +22,18 @@ static int bounded_int(const struct json *obj, const char *name, int fallback)
 	return v >= INT32_MIN && v <= INT32_MAX ? (int)v : fallback;
 }
 
+const struct json *fleet_controller_ref(const struct json *object)
+{
+	const struct json *r = json_first(json_path(object, "metadata", "ownerReferences", NULL));
+
+	while (r && !json_get_bool(r, "controller", false))
+		r = json_next(r);
+	return r;
+}
+
 const char *fleet_controller_of(const struct json *object)
 {
-	const struct json *refs = json_path(object, "metadata", "ownerReferences", NULL);
-
-	for (const struct json *r = json_first(refs); r; r = json_next(r)) {
-		if (json_get_bool(r, "controller", false))
-			return json_get_str(r, "uid");
-	}
-	return NULL;
+	return json_get_str(fleet_controller_ref(object), "uid");
 }
 
 /* The ordinal in "<app>-celld-<ordinal>"; -1: some other pod, which carries the label. */
@@ -52,35 +55,17 @@ static int ordinal_of(const char *name, const char *app)
 
 static const struct json *condition(const struct json *status, const char *type)
 {
-	const struct json *all = json_get(status, "conditions");
-
-	for (const struct json *c = json_first(all); c; c = json_next(c)) {
-		const char *t = json_get_str(c, "type");
-
-		if (t && str_eq(t, type))
-			return c;
-	}
-	return NULL;
+	return json_find(json_get(status, "conditions"), "type", type);
 }
 
 static bool condition_is(const struct json *status, const char *type, const char *value)
 {
-	const char *s = json_get_str(condition(status, type), "status");
-
-	return s && str_eq(s, value);
+	return json_is(condition(status, type), "status", value);
 }
 
 static const struct json *container_status(const struct json *status)
 {
-	const struct json *all = json_get(status, "containerStatuses");
-
-	for (const struct json *c = json_first(all); c; c = json_next(c)) {
-		const char *name = json_get_str(c, "name");
-
-		if (name && str_eq(name, DESIRED_CONTAINER))
-			return c;
-	}
-	return NULL;
+	return json_find(json_get(status, "containerStatuses"), "name", DESIRED_CONTAINER);
 }
 
 static bool one_of(const char *s, const char *const *list)
@@ -210,38 +195,23 @@ static int64_t count_of(const char *s)
 
 static int64_t max_cells_of(const struct json *spec)
 {
-	const struct json *containers = json_get(spec, "containers");
+	const struct json *celld =
+		json_find(json_get(spec, "containers"), "name", DESIRED_CONTAINER);
+	const struct json *v =
+		json_find(json_get(celld, "env"), "name", "CELLD_MAX_RESIDENT_CELLS");
 
-	for (const struct json *c = json_first(containers); c; c = json_next(c)) {
-		const char *name = json_get_str(c, "name");
-
-		if (!name || !str_eq(name, DESIRED_CONTAINER))
-			continue;
-		for (const struct json *v = json_first(json_get(c, "env")); v; v = json_next(v)) {
-			const char *var = json_get_str(v, "name");
-
-			if (var && str_eq(var, "CELLD_MAX_RESIDENT_CELLS"))
-				return count_of(json_get_str(v, "value"));
-		}
-	}
-	return 0;
+	return v ? count_of(json_get_str(v, "value")) : 0;
 }
 
 /* What the annotation says; of what another operator has made, the image's tag. */
 static bool read_version(const struct json *notes, const struct json *spec, struct version *ret)
 {
-	const struct json *all = json_get(spec, "containers"), *celld = json_first(all);
-	const char *image;
+	const struct json *all = json_get(spec, "containers");
+	const struct json *celld = json_find(all, "name", DESIRED_CONTAINER);
+	const char *image = json_get_str(celld ? celld : json_first(all), "image");
 
 	if (version_read(json_get_str(notes, ANNOTATION_CELLD_VERSION), ret))
 		return true;
-	for (const struct json *c = celld; c; c = json_next(c)) {
-		const char *name = json_get_str(c, "name");
-
-		if (name && str_eq(name, DESIRED_CONTAINER))
-			celld = c;
-	}
-	image = json_get_str(celld, "image");
 	return image && image_celld_version(image, NULL, ret, NULL);
 }
 
@@ -282,15 +252,10 @@ bool fleet_read_pod(const struct json *pod, struct fleet_pod *ret)
 static bool uses_bucket(const struct json *template)
 {
 	const struct json *containers = json_path(template, "spec", "containers", NULL);
-	const struct json *env = json_get(json_first(containers), "env");
+	const struct json *v =
+		json_find(json_get(json_first(containers), "env"), "name", "CELLD_DURABILITY");
 
-	for (const struct json *v = json_first(env); v; v = json_next(v)) {
-		const char *name = json_get_str(v, "name"), *value = json_get_str(v, "value");
-
-		if (name && str_eq(name, "CELLD_DURABILITY"))
-			return value && str_eq(value, "bucket");
-	}
-	return true;
+	return !v || json_is(v, "value", "bucket");
 }
 
 static int remembered(const struct json *notes)

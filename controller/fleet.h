@@ -60,7 +60,8 @@ struct fleet_sts {
 bool fleet_read_pod(const struct json *pod, struct fleet_pod *ret);
 /* Reads a StatefulSet; NULL: there is none. */
 void fleet_read_sts(const struct json *sts, struct fleet_sts *ret);
-/* The UID of the owner reference with controller: true, or NULL. */
+/* The owner reference with controller: true, or NULL; and its UID. */
+const struct json *fleet_controller_ref(const struct json *object);
 const char *fleet_controller_of(const struct json *object);
 
 #endif

@@ -312,18 +312,14 @@ static struct json *make_status(struct turn *t)
 /* A status that says that a member needs hands is an Event too, where people look: at the pod, or what cannot make it. */
 static void tell_stuck(struct turn *t, const struct json *status)
 {
-	for (const struct json *c = json_first(json_get(status, "conditions")); c;
-	     c = json_next(c)) {
-		const struct tell what = { true, json_get_str(c, "reason"), "Wait",
-					   json_get_str(c, "message") };
+	const struct json *c = json_find(json_get(status, "conditions"), "type", "Progressing");
+	const struct tell what = { true, json_get_str(c, "reason"), "Wait",
+				   json_get_str(c, "message") };
 
-		if (!what.reason || !str_eq(json_get_str(c, "type"), "Progressing"))
-			continue;
-		if (str_eq(what.reason, "MemberStuck"))
-			tell_pod(t, t->decision.ordinal, &what);
-		else if (str_eq(what.reason, "FailedCreate"))
-			tell_workload(t, &what);
-	}
+	if (json_is(c, "reason", "MemberStuck"))
+		tell_pod(t, t->decision.ordinal, &what);
+	else if (json_is(c, "reason", "FailedCreate"))
+		tell_workload(t, &what);
 }
 
 static int write_status(struct turn *t, struct err *e)

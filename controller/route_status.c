@@ -22,20 +22,11 @@ static bool same_ref(const struct json *a, const struct json *b, const char *own
 
 static const struct json *condition(const struct json *parent, const char *type, int64_t generation)
 {
-	const struct json *all = json_get(parent, "conditions");
+	const struct json *c = json_find(json_get(parent, "conditions"), "type", type);
+	int64_t seen = generation;
 
-	for (const struct json *c = json_first(all); c; c = json_next(c)) {
-		const char *t = json_get_str(c, "type");
-		int64_t seen = generation;
-
-		if (!t || !str_eq(t, type))
-			continue;
-		(void)json_get_int(c, "observedGeneration", &seen);
-		return seen >= generation
-			       ? c
-			       : NULL; /* of an older spec: it says nothing of this one */
-	}
-	return NULL;
+	(void)json_get_int(c, "observedGeneration", &seen);
+	return seen >= generation ? c : NULL; /* of an older spec: it says nothing of this one */
 }
 
 /* What has to be done, for the reasons that Gateway API defines. */

@@ -4,48 +4,34 @@
 #include <string.h>
 
 #include "controller/desired.h"
-
-static bool is(const struct json *j, const char *name, const char *value)
-{
-	const char *s = json_get_str(j, name);
-
-	return s && str_eq(s, value);
-}
+#include "controller/fleet.h"
 
 static bool scales(const struct json *autoscaler, const char *name)
 {
 	const struct json *target = json_path(autoscaler, "spec", "scaleTargetRef", NULL);
 
-	return is(target, "kind", "StatefulSet") && is(target, "name", name);
+	return json_is(target, "kind", "StatefulSet") && json_is(target, "name", name);
 }
 
 /* By name: it may outlive our ScaledObject for a moment, or come before we see a new one. */
 static bool is_of_ours(const struct json *autoscaler, const char *name)
 {
-	const struct json *owners = json_path(autoscaler, "metadata", "ownerReferences", NULL);
+	const struct json *owner = fleet_controller_ref(autoscaler);
 
-	for (const struct json *o = json_first(owners); o; o = json_next(o)) {
-		if (json_get_bool(o, "controller", false))
-			return is(o, "kind", "ScaledObject") && is(o, "name", name);
-	}
-	return false;
+	return json_is(owner, "kind", "ScaledObject") && json_is(owner, "name", name);
 }
 
 static bool reports_pause(const struct json *scaled_object)
 {
 	const struct json *all = json_path(scaled_object, "status", "conditions", NULL);
 
-	for (const struct json *c = json_first(all); c; c = json_next(c)) {
-		if (is(c, "type", "Paused"))
-			return is(c, "status", "True");
-	}
-	return false;
+	return json_is(json_find(all, "type", "Paused"), "status", "True");
 }
 
 void scaling_read(const struct scaling_input *in, struct scaling *ret)
 {
 	const struct json *notes = json_path(in->scaled_object, "metadata", "annotations", NULL);
-	struct scaling s = { .paused = is(notes, ANNOTATION_KEDA_PAUSED, "true") };
+	struct scaling s = { .paused = json_is(notes, ANNOTATION_KEDA_PAUSED, "true") };
 	bool own = false;
 
 	for (const struct json *a = json_first(in->autoscalers); a; a = json_next(a)) {

@@ -241,15 +241,7 @@ char *status_waiting_on(const struct status_input *in)
 
 static const struct json *old_condition(const struct workerapp *app, const char *type)
 {
-	const struct json *all = json_get(app->status, "conditions");
-
-	for (const struct json *c = json_first(all); c; c = json_next(c)) {
-		const char *t = json_get_str(c, "type");
-
-		if (t && str_eq(t, type))
-			return c;
-	}
-	return NULL;
+	return json_find(json_get(app->status, "conditions"), "type", type);
 }
 
 static void condition(const struct status_input *in, struct json *all, const char *type,

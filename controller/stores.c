@@ -136,15 +136,7 @@ static void count(const char *app, void *value, void *ctx)
 
 static const struct json *old_condition(const struct json *doc, const char *type)
 {
-	const struct json *all = json_path(doc, "status", "conditions", NULL);
-
-	for (const struct json *c = json_first(all); c; c = json_next(c)) {
-		const char *t = json_get_str(c, "type");
-
-		if (t && str_eq(t, type))
-			return c;
-	}
-	return NULL;
+	return json_find(json_path(doc, "status", "conditions", NULL), "type", type);
 }
 
 static int64_t generation(const struct json *doc)

@@ -58,15 +58,7 @@ static const struct {
 /* Is one of the status' causes this one? */
 static bool has_cause(const struct json *status, const char *member, const char *value)
 {
-	const struct json *c = json_first(json_path(status, "details", "causes", NULL));
-
-	for (; c; c = json_next(c)) {
-		const char *s = json_get_str(c, member);
-
-		if (s && str_eq(s, value))
-			return true;
-	}
-	return false;
+	return json_find(json_path(status, "details", "causes", NULL), member, value);
 }
 
 static enum err_code code_of(int http_status, const struct json *status)
