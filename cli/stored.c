@@ -17,15 +17,6 @@ struct stored {
 	char *namespace;
 };
 
-static struct kube_kind kind_of(const char *plural)
-{
-	return (struct kube_kind){ .group = WORKERAPP_GROUP,
-				   .version = WORKERAPP_VERSION,
-				   .plural = plural,
-				   .kind = "",
-				   .namespaced = true };
-}
-
 int stored_open(const char *kubeconfig, const char *context, const char *namespace,
 		struct stored **ret, struct err *e)
 {
@@ -63,17 +54,16 @@ static const char *namespace_of(const struct stored *s, const struct json *objec
 	return str_empty(namespace) ? s->namespace : namespace;
 }
 
-int stored_get(struct stored *s, const char *plural, const struct json *object, struct json **ret,
-	       struct err *e)
+int stored_get(struct stored *s, const struct kube_kind *kind, const struct json *object,
+	       struct json **ret, struct err *e)
 {
 	const char *name = json_get_str(json_get(object, "metadata"), "name");
-	struct kube_kind kind = kind_of(plural);
 	int r;
 
 	*ret = NULL;
 	if (str_empty(name))
 		return 0;
-	r = kube_get(s->client, &kind, namespace_of(s, object), name, PATIENCE_MS, ret, e);
+	r = kube_get(s->client, kind, namespace_of(s, object), name, PATIENCE_MS, ret, e);
 	if (r == -ERR_NOT_FOUND)
 		return 0;
 	return r ? err_wrap(e, "%s/%s", namespace_of(s, object), name) : 0;
@@ -82,7 +72,7 @@ int stored_get(struct stored *s, const char *plural, const struct json *object, 
 int stored_users(struct stored *s, const struct json *store, struct strlist *ret, struct err *e)
 {
 	const char *name = json_get_str(json_get(store, "metadata"), "name");
-	struct kube_kind kind = kind_of("workerapps");
+	static const struct kube_kind kind = WORKERAPP_KIND;
 	cleanup_holdings struct holdings *all = holdings_new();
 	cleanup_json struct json *list = NULL;
 	int r = kube_list(s->client, &kind, namespace_of(s, store), NULL, PATIENCE_MS, &list, e);

@@ -8,6 +8,7 @@
 #include "common/err.h"
 
 struct json;
+struct kube_kind;
 struct strlist;
 struct stored; /* opaque; used by one thread */
 
@@ -21,11 +22,11 @@ void stored_close(struct stored *s);
 define_cleanup(struct stored *, stored_close);
 
 /*
- * The stored object of object's kind, namespace (or the namespace above, when it names none) and name; *ret is the caller's, NULL: there is
- * none, also when object has no name of its own. Errors are those of kube_get.
+ * The stored object of that kind with object's namespace (or the namespace above, when it names none) and name; *ret is the
+ * caller's, NULL: there is none, also when object has no name of its own. Errors are those of kube_get.
  */
-int stored_get(struct stored *s, const char *plural, const struct json *object, struct json **ret,
-	       struct err *e);
+int stored_get(struct stored *s, const struct kube_kind *kind, const struct json *object,
+	       struct json **ret, struct err *e);
 /* The apps that use a store and roll, as "namespace/name". */
 int stored_users(struct stored *s, const struct json *store, struct strlist *ret, struct err *e);
 

@@ -8,6 +8,7 @@
 #include "cli/stored.h"
 #include "common/build_version.h"
 #include "common/flags.h"
+#include "common/kube/client.h"
 #include "common/settings.h"
 #include "common/store_rules.h"
 #include "common/workerapp_defaults.h"
@@ -29,8 +30,9 @@ struct live {
 /* What is judged; everything else is skipped. */
 enum kind { APP, STORE, KINDS, OTHER = KINDS };
 
-static const char *const kind_names[KINDS] = { "WorkerApp", "CelldObjectStore" };
-static const char *const plurals[KINDS] = { "workerapps", "celldobjectstores" };
+static const struct kube_kind kinds[KINDS] = {
+	[APP] = WORKERAPP_KIND, [STORE] = OBJECT_STORE_KIND
+};
 
 struct run {
 	struct options o;
@@ -51,7 +53,7 @@ static enum kind kind_of(const struct json *doc)
 
 	if (!api || !kind || !str_starts(api, WORKERAPP_GROUP "/"))
 		return OTHER;
-	while (k < KINDS && !str_eq(kind, kind_names[k]))
+	while (k < KINDS && !str_eq(kind, kinds[k].kind))
 		k++;
 	return k;
 }
@@ -221,7 +223,7 @@ static void print_count(const struct run *run)
 	/* A file without any says so of WorkerApps alone. */
 	for (enum kind k = APP; k < KINDS; k++) {
 		if (k == APP ? run->count[APP] || !run->count[STORE] : run->count[k])
-			fprintf(run->err, "%zu %s%s, ", run->count[k], kind_names[k],
+			fprintf(run->err, "%zu %s%s, ", run->count[k], kinds[k].kind,
 				run->count[k] == 1 ? "" : "s");
 	}
 	fprintf(run->err, "%zu refused", run->refused);
@@ -260,7 +262,7 @@ static int ask_server(struct run *run, struct err *e)
 
 		if (kind == OTHER)
 			continue;
-		r = stored_get(cluster, plurals[kind], object, &run->live[i].object, e);
+		r = stored_get(cluster, &kinds[kind], object, &run->live[i].object, e);
 		if (!r && kind == STORE && run->live[i].object)
 			r = stored_users(cluster, object, &run->live[i].users, e);
 	}

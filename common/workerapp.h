@@ -15,9 +15,18 @@
 #include "common/json.h"
 #include "common/strlist.h"
 
-#define WORKERAPP_GROUP	     "celld-operator.io"
-#define WORKERAPP_VERSION    "v1alpha1"
-#define WORKERAPP_API	     WORKERAPP_GROUP "/" WORKERAPP_VERSION
+#define WORKERAPP_GROUP	  "celld-operator.io"
+#define WORKERAPP_VERSION "v1alpha1"
+#define WORKERAPP_API	  WORKERAPP_GROUP "/" WORKERAPP_VERSION
+/* Initialisers of a struct kube_kind. */
+#define WORKERAPP_KIND                                                                             \
+	{                                                                                          \
+		WORKERAPP_GROUP, WORKERAPP_VERSION, "workerapps", "WorkerApp", true                \
+	}
+#define OBJECT_STORE_KIND                                                                          \
+	{                                                                                          \
+		WORKERAPP_GROUP, WORKERAPP_VERSION, "celldobjectstores", "CelldObjectStore", true  \
+	}
 #define WORKERAPP_LABEL	     "celld-operator.io/workerapp"
 #define ANNOTATION_ACK	     "celld-operator.io/acknowledge"
 #define ANNOTATION_DEFAULTED "celld-operator.io/defaulted"

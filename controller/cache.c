@@ -11,7 +11,7 @@
 #include "common/workerapp.h"
 
 const struct kube_kind cache_kinds[CACHE_KINDS] = {
-	[CACHE_APP] = { WORKERAPP_GROUP, WORKERAPP_VERSION, "workerapps", "WorkerApp", true },
+	[CACHE_APP] = WORKERAPP_KIND,
 	[CACHE_STATEFULSET] = { "apps", "v1", "statefulsets", "StatefulSet", true },
 	[CACHE_POD] = { "", "v1", "pods", "Pod", true },
 	[CACHE_SERVICE] = { "", "v1", "services", "Service", true },
@@ -19,8 +19,7 @@ const struct kube_kind cache_kinds[CACHE_KINDS] = {
 	[CACHE_PDB] = { "policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", true },
 	[CACHE_NETWORK_POLICY] = { "networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy",
 				   true },
-	[CACHE_STORE] = { WORKERAPP_GROUP, WORKERAPP_VERSION, "celldobjectstores",
-			  "CelldObjectStore", true },
+	[CACHE_STORE] = OBJECT_STORE_KIND,
 	[CACHE_HTTPROUTE] = { "gateway.networking.k8s.io", "v1", "httproutes", "HTTPRoute", true },
 	[CACHE_INGRESS] = { "networking.k8s.io", "v1", "ingresses", "Ingress", true },
 	[CACHE_VIRTUALSERVICE] = { "networking.istio.io", "v1", "virtualservices", "VirtualService",

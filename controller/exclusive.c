@@ -57,6 +57,16 @@ void exclusive_event(struct holdings *h, struct queue *q, bool store, enum kube_
 	strlist_done(&keys);
 }
 
+static bool has_workload(const struct reconcile_opts *o, const char *key)
+{
+	const char *slash = strchr(key, '/');
+	cleanup(freep) char *ns = xstrndup(key, (size_t)(slash - key));
+	cleanup(freep) char *sts = xasprintf("%s-celld", slash + 1);
+	cleanup_json struct json *there = cache_get(o->cache, CACHE_STATEFULSET, ns, sts);
+
+	return there != NULL;
+}
+
 /* The app on an overlapping prefix whose fleet is there already; the caller's, NULL: none. */
 static char *running_rival(const struct reconcile_opts *o, const struct workerapp *app)
 {
@@ -66,12 +76,7 @@ static char *running_rival(const struct reconcile_opts *o, const struct workerap
 
 	holdings_rivals(o->holdings, key, &rivals);
 	for (size_t i = 0; i < rivals.n && !found; i++) {
-		const char *slash = strchr(rivals.v[i], '/');
-		cleanup(freep) char *ns = xstrndup(rivals.v[i], (size_t)(slash - rivals.v[i]));
-		cleanup(freep) char *sts = xasprintf("%s-celld", slash + 1);
-		cleanup_json struct json *there = cache_get(o->cache, CACHE_STATEFULSET, ns, sts);
-
-		if (there)
+		if (has_workload(o, rivals.v[i]))
 			found = xstrdup(rivals.v[i]);
 	}
 	strlist_done(&rivals);
@@ -81,15 +86,11 @@ static char *running_rival(const struct reconcile_opts *o, const struct workerap
 /* Whether anything of a fleet is left. */
 static bool is_left(const struct reconcile_opts *o, const char *key)
 {
-	const char *slash = strchr(key, '/');
-	cleanup(freep) char *ns = xstrndup(key, (size_t)(slash - key));
-	cleanup(freep) char *sts = xasprintf("%s-celld", slash + 1);
-	cleanup_json struct json *there = cache_get(o->cache, CACHE_STATEFULSET, ns, sts);
 	size_t n = 0;
 	cleanup(freep) struct fleet_pod *pods = cache_pods(o->cache, key, &n);
 
 	(void)pods; /* their number is enough */
-	return there || n > 0;
+	return n > 0 || has_workload(o, key);
 }
 
 /*

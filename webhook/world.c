@@ -14,9 +14,8 @@ enum kind { APPS, STORES, KINDS };
 enum { SILENCE_MS = 30000 };
 
 static const struct kube_kind kinds[KINDS] = {
-	[APPS] = { WORKERAPP_GROUP, WORKERAPP_VERSION, "workerapps", "WorkerApp", true },
-	[STORES] = { WORKERAPP_GROUP, WORKERAPP_VERSION, "celldobjectstores", "CelldObjectStore",
-		     true },
+	[APPS] = WORKERAPP_KIND,
+	[STORES] = OBJECT_STORE_KIND,
 };
 
 struct world {

@@ -7,7 +7,7 @@ host=celld-operator-webhook.$OPERATOR.svc
 "$root/test/neighbours/crds" "$root/build/crds" cert-manager > /dev/null
 kubectl apply --server-side -f "$root/build/crds/cert-manager.yaml" > /dev/null
 kubectl wait --for=condition=Established --timeout=20s -f "$root/build/crds/cert-manager.yaml" > /dev/null
-issue() { # NUMBER: what cert-manager's self-signed issuer would make
+certify() { # NUMBER: what cert-manager's self-signed issuer would make
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout "$chart/tls.key" -out "$chart/tls.crt" \
 		-subj "/CN=$host" -addext "subjectAltName=DNS:$host" -set_serial "$1" -days 2 2> /dev/null
 }
@@ -39,7 +39,7 @@ errors() { # how often a pair was refused, by the pod that refused least
 check "helm install" "$chart/helm" install celld-operator "$chart/celld-operator.tgz" --namespace $OPERATOR --create-namespace --take-ownership \
 	--timeout 90s --set webhook.lameDuck=1s --set certificates.source=certManager --set metrics.secure=true
 check "a Certificate is asked for" kubectl -n $OPERATOR get certificates.cert-manager.io celld-operator-webhook
-issue 1
+certify 1
 cp "$chart/tls.crt" "$chart/ca.crt"
 store "$chart/tls.crt" "$chart/tls.key"
 kubectl -n $OPERATOR create secret tls celld-operator-controller-metrics-cert --cert="$chart/tls.crt" --key="$chart/tls.key" > /dev/null
@@ -62,7 +62,7 @@ check "but for a reader" [ "$(asked reader)" = 200 ]
 kubectl delete clusterrole,clusterrolebinding metrics-reader > /dev/null
 
 cp "$chart/tls.crt" "$chart/first.crt"
-issue 2
+certify 2
 cat "$chart/first.crt" "$chart/tls.crt" > "$chart/ca.crt"
 inject
 store "$chart/tls.crt" "$chart/tls.key"
@@ -83,7 +83,7 @@ had=$(errors)
 check "so is a key of another" until_ 150 eval '[ "$(errors)" -gt "$had" ]'
 check "and the last good one served" serves 02
 check "calls go on" call
-issue 3
+certify 3
 cat "$chart/tls.crt" >> "$chart/ca.crt"
 inject
 store "$chart/tls.crt" "$chart/tls.key"
