@@ -10,15 +10,7 @@ bin=$root/build/${PROFILE:-debug}/bin
 helm=$("$root/test/neighbours/build" helm) || exit 1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-passed=0 failed=0
-ok() { passed=$((passed + 1)); }
-bad() { failed=$((failed + 1)); echo "FAILED  $*"; }
-check() { # WHAT CMD...
-	local what=$1
-	shift
-	if "$@" > "$work/out" 2>&1; then ok; else bad "$what"; sed 's/^/        | /' "$work/out" | tail -n 15; fi
-}
-refuted() { ! "$@"; }
+. "$root/test/lib/checks.sh"
 render() { "$helm" template celld-operator "$chart" --namespace celld-operator-system "$@" 2> "$work/err"; }
 
 check "lint" "$helm" lint --strict "$chart"
@@ -43,7 +35,7 @@ while IFS='|' read -r set words; do
 	if render --set "${set% }" > /dev/null; then
 		bad "$set is not refused"
 	elif grep -qF -- "${words# }" "$work/err"; then
-		ok
+		ok "$set is refused"
 	else
 		bad "$set: the message does not say '${words# }': $(tail -n 2 "$work/err")"
 	fi

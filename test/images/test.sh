@@ -7,20 +7,7 @@ set -uo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-passed=0 failed=0
-check() { # WHAT CMD...
-	local what=$1
-	shift
-	if "$@" > "$work/out" 2>&1; then
-		passed=$((passed + 1))
-		echo "ok      $what"
-	else
-		failed=$((failed + 1))
-		echo "FAILED  $what"
-		sed 's/^/        | /' "$work/out" | tail -n 15
-	fi
-}
-refuted() { ! "$@"; }
+. "$root/test/lib/checks.sh"
 [ "$(id -u)" = 0 ] || { echo "images: needs root"; echo "0 passed, 1 failed"; exit 1; }
 
 complete() { # ROOT PROGRAM: it finds all that it links, and answers

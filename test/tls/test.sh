@@ -9,20 +9,7 @@ bin=$root/build/${PROFILE:-debug}/bin
 work=$(mktemp -d)
 pid=
 trap 'kill $pid 2> /dev/null; rm -rf "$work"' EXIT
-passed=0 failed=0
-check() { # WHAT CMD...
-	local what=$1
-	shift
-	if "$@" > "$work/out" 2>&1; then
-		passed=$((passed + 1))
-		echo "ok      $what"
-	else
-		failed=$((failed + 1))
-		echo "FAILED  $what"
-		sed 's/^/        | /' "$work/out" | tail -n 15
-	fi
-}
-refuted() { ! "$@"; }
+. "$root/test/lib/checks.sh"
 
 host=webhook.test.svc
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout "$work/key" -out "$work/crt" -subj "/CN=$host" \
