@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/kube/file.h"
+#include "test/lib/rules_table.h"
 
 enum { FILE_MAX = 1 << 20 };
 
@@ -44,21 +45,6 @@ static struct json *base_of(const char *folder, const char *kind)
 	return copy;
 }
 
-static void lay_over(struct json *to, const struct json *change)
-{
-	for (const struct json *c = json_first(change); c; c = json_next(c)) {
-		const char *name = json_name(c);
-		struct json *below = json_get_mutable(to, name);
-
-		if (json_kind(c) == JSON_NULL)
-			json_del(to, name);
-		else if (json_kind(c) == JSON_OBJECT && json_kind(below) == JSON_OBJECT)
-			lay_over(below, c);
-		else
-			json_set(to, name, json_dup(c));
-	}
-}
-
 /* metadata, spec and status of the row itself, then what `object` says. */
 static void lay_row_over(struct json *to, const struct json *row)
 {
@@ -69,9 +55,9 @@ static void lay_row_over(struct json *to, const struct json *row)
 
 		json_set(part, parts[i],
 			 json_get(row, parts[i]) ? json_dup(json_get(row, parts[i])) : NULL);
-		lay_over(to, part);
+		rules_lay_over(to, part);
 	}
-	lay_over(to, json_get(row, "object"));
+	rules_lay_over(to, json_get(row, "object"));
 }
 
 static bool is_among(const char *s, const char *const *list)
@@ -124,8 +110,8 @@ static void add_case(const char *folder, const char *file, const struct json *ro
 	c->object = base_of(folder, c->kind);
 	if (json_get(row, "old")) {
 		c->old = base_of(folder, c->kind);
-		lay_over(c->old, json_get(row, "old"));
-		lay_over(c->object, json_get(row, "old"));
+		rules_lay_over(c->old, json_get(row, "old"));
+		rules_lay_over(c->object, json_get(row, "old"));
 	}
 	lay_row_over(c->object, row);
 	for (size_t i = 0; i + 1 < l->n; i++) {

@@ -37,7 +37,7 @@ static struct json *read_yaml(const char *text)
 	return copy;
 }
 
-static void lay_over(struct json *to, const struct json *change)
+void rules_lay_over(struct json *to, const struct json *change)
 {
 	for (const struct json *c = json_first(change); c; c = json_next(c)) {
 		const char *name = json_name(c);
@@ -46,7 +46,7 @@ static void lay_over(struct json *to, const struct json *change)
 		if (json_kind(c) == JSON_NULL)
 			json_del(to, name);
 		else if (json_kind(c) == JSON_OBJECT && json_kind(below) == JSON_OBJECT)
-			lay_over(below, c);
+			rules_lay_over(below, c);
 		else
 			json_set(to, name, json_dup(c));
 	}
@@ -59,7 +59,7 @@ struct json *rules_overlay(const char *change)
 	if (change && *change) {
 		cleanup_json struct json *c = read_yaml(change);
 
-		lay_over(doc, c);
+		rules_lay_over(doc, c);
 	}
 	return doc;
 }

@@ -24,6 +24,8 @@ struct rules_update {
 /* A sound object without warnings: celld v0.6.2, s3://cells/apps/chat, 3 replicas. */
 extern const char rules_sound[];
 
+/* Member by member into objects; null takes a member away. */
+void rules_lay_over(struct json *to, const struct json *change);
 struct json *rules_overlay(const char *change) must_use;
 struct workerapp *rules_app(const char *change) must_use;
 /* Fails the test at the first row whose faults and warnings are others than it says. */

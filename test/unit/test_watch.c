@@ -3,11 +3,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "common/buf.h"
 #include "common/json.h"
@@ -16,20 +14,10 @@
 #include "common/kube/seen.h"
 #include "common/kube/watch.h"
 #include "common/strlist.h"
-#include "test/lib/script.h"
+#include "test/lib/watch_fixture.h"
 
 static const struct kube_kind pods = { "", "v1", "pods", "Pod", true };
 static const struct kube_kind nodes = { "", "v1", "nodes", "Node", false };
-
-/* What the handler was told, as text: "0+a/x@1 " for ADDED of kind 0, '~' MODIFIED, '-' DELETED, "0= " SYNCED. */
-struct fixture {
-	struct script *server;
-	struct kube_config *config;
-	struct kube_watch *watch;
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	struct buf told;
-};
 
 static const char *meta(const struct json *object, const char *name)
 {
@@ -38,71 +26,33 @@ static const char *meta(const struct json *object, const char *name)
 	return s ? s : "";
 }
 
+/* "0+a/x@1 " for ADDED of kind 0, '~' MODIFIED, '-' DELETED, "0= " SYNCED. */
 static void tell(void *ctx, size_t kind, enum kube_watch_type type, const struct json *object)
 {
-	struct fixture *f = ctx;
+	char what[256] = "";
 
-	(void)pthread_mutex_lock(&f->lock);
-	buf_printf(&f->told, "%zu%c", kind, "+~-="[type]);
 	if (object)
-		buf_printf(&f->told, "%s/%s@%s", meta(object, "namespace"), meta(object, "name"),
-			   meta(object, "resourceVersion"));
-	buf_putc(&f->told, ' ');
-	(void)pthread_cond_broadcast(&f->changed);
-	(void)pthread_mutex_unlock(&f->lock);
+		(void)snprintf(what, sizeof(what), "%s/%s@%s", meta(object, "namespace"),
+			       meta(object, "name"), meta(object, "resourceVersion"));
+	watch_fixture_tell(ctx, "%zu%c%s ", kind, "+~-="[type], what);
 }
 
-/* Waits until the story is want, or 30 s. */
-static void expect(struct fixture *f, const char *want)
-{
-	struct timespec until;
-	int r = 0;
-
-	(void)clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += 30;
-	(void)pthread_mutex_lock(&f->lock);
-	while (f->told.len < strlen(want) && r == 0)
-		r = pthread_cond_timedwait(&f->changed, &f->lock, &until);
-	assert_string_equal(buf_str(&f->told), want);
-	(void)pthread_mutex_unlock(&f->lock);
-}
-
-static void start_with(struct fixture *f, const struct script_step *steps, size_t n,
+static void start_with(struct watch_fixture *f, const struct script_step *steps, size_t n,
 		       struct kube_watch_opts o)
 {
 	static const struct kube_watch_kind one = { .kind = &pods };
-	struct err e = ERR_INIT;
 
-	*f = (struct fixture){ .server = script_start(steps, n, NULL) };
-	(void)pthread_mutex_init(&f->lock, NULL);
-	(void)pthread_cond_init(&f->changed, NULL);
-	buf_init(&f->told, 1 << 20);
-	f->config = kube_config_plain(script_url(f->server), "T");
-	o.config = f->config;
 	o.handler = tell;
-	o.ctx = f;
 	if (!o.kinds) {
 		o.kinds = &one;
 		o.n = 1;
 	}
-	if (!o.backoff_ms)
-		o.backoff_ms = 1;
-	assert_int_equal(kube_watch_start(&o, &f->watch, &e), 0);
+	watch_fixture_start(f, steps, n, o);
 }
 
-static void start(struct fixture *f, const struct script_step *steps, size_t n)
+static void start(struct watch_fixture *f, const struct script_step *steps, size_t n)
 {
 	start_with(f, steps, n, (struct kube_watch_opts){ .timeout_s = 300 });
-}
-
-static void stop(struct fixture *f)
-{
-	kube_watch_stop(f->watch);
-	kube_config_free(f->config);
-	script_stop(f->server);
-	(void)pthread_mutex_destroy(&f->lock);
-	(void)pthread_cond_destroy(&f->changed);
-	buf_done(&f->told);
 }
 
 #define META(ns, name, uid, rv)                                                                    \
@@ -142,12 +92,12 @@ static void test_list_then_watch(void **state)
 		  .end = SCRIPT_HOLD },
 	};
 	struct kube_watch_stats st;
-	struct fixture f;
+	struct watch_fixture f;
 	char version[8];
 
 	(void)state;
 	start(&f, steps, 3);
-	expect(&f, "0+a/x@3 0= 0+a/y@6 0~a/x@7 0-a/y@8 0~a/x@21 ");
+	watch_fixture_expect(&f, "0+a/x@3 0= 0+a/y@6 0~a/x@7 0-a/y@8 0~a/x@21 ");
 	assert_true(kube_watch_synced(f.watch, 0));
 	assert_true(kube_watch_all_synced(f.watch));
 	assert_true(script_has_header(script_request(f.server, 1), "Authorization: Bearer T"));
@@ -159,7 +109,7 @@ static void test_list_then_watch(void **state)
 	assert_true(st.connected);
 	assert_false(kube_watch_version(f.watch, 0, version, 2));
 	assert_int_equal(script_unexpected(f.server), 0);
-	stop(&f);
+	watch_fixture_stop(&f);
 }
 
 static void test_timeout_is_asked(void **state)
@@ -168,7 +118,7 @@ static void test_timeout_is_asked(void **state)
 		{ .want = WANT_LIST, .body = LIST("5", "") },
 		HOLD_ANY,
 	};
-	struct fixture f;
+	struct watch_fixture f;
 	const char *line;
 	long seconds;
 
@@ -179,7 +129,7 @@ static void test_timeout_is_asked(void **state)
 	assert_non_null(line);
 	seconds = strtol(line + strlen("&timeoutSeconds="), NULL, 10);
 	assert_in_range(seconds, 100, 200);
-	stop(&f);
+	watch_fixture_stop(&f);
 }
 
 static void test_split_anywhere(void **state)
@@ -194,14 +144,14 @@ static void test_split_anywhere(void **state)
 			  .piece = piece },
 			HOLD_ANY,
 		};
-		struct fixture f;
+		struct watch_fixture f;
 
 		start(&f, steps, 3);
 		/* The half line at the end is dropped, and the next watch begins behind the whole ones. */
-		expect(&f, "0= 0+a/gr\xc3\xbc\xe2\x82\xac@6 0+a/y@7 ");
+		watch_fixture_expect(&f, "0= 0+a/gr\xc3\xbc\xe2\x82\xac@6 0+a/y@7 ");
 		assert_true(script_wait(f.server, 3));
 		assert_true(str_starts(script_request(f.server, 2)->line, WANT_WATCH("7")));
-		stop(&f);
+		watch_fixture_stop(&f);
 	}
 	(void)state;
 }
@@ -217,15 +167,15 @@ static void test_pages(void **state)
 			       META("a", "1", "U1", "1") "," META("a", "2", "U2", "2")) },
 		HOLD_ANY,
 	};
-	struct fixture f;
+	struct watch_fixture f;
 
 	(void)state;
 	start_with(&f, steps, 4, (struct kube_watch_opts){ .page = 2 });
 	/* A page that fails is asked for again. */
-	expect(&f, "0+a/1@1 0+a/2@2 0+a/3@3 0= ");
+	watch_fixture_expect(&f, "0+a/1@1 0+a/2@2 0+a/3@3 0= ");
 	assert_true(script_wait(f.server, 4));
 	assert_true(str_starts(script_request(f.server, 3)->line, WANT_WATCH("5")));
-	stop(&f);
+	watch_fixture_stop(&f);
 }
 
 static void test_page_expired(void **state)
@@ -241,16 +191,16 @@ static void test_page_expired(void **state)
 		{ .want = WANT_LIST, .body = LIST("6", META("a", "2", "U2", "2")) },
 		HOLD_ANY,
 	};
-	struct fixture f;
+	struct watch_fixture f;
 
 	(void)state;
 	start(&f, steps, 6);
 	/* Object 2 was not on the page of the list that died: it must not be reported deleted. Object 1 is
 	 * not in the one that was completed. */
-	expect(&f, "0+a/1@1 0+a/2@2 0= 0-a/1@1 ");
+	watch_fixture_expect(&f, "0+a/1@1 0+a/2@2 0= 0-a/1@1 ");
 	assert_true(script_wait(f.server, 6));
 	assert_true(str_starts(script_request(f.server, 5)->line, WANT_WATCH("6")));
-	stop(&f);
+	watch_fixture_stop(&f);
 }
 
 /* 410 as an answer and as an event: list again, and tell what was missed. */
@@ -272,18 +222,19 @@ static void relist(const struct script_step *gone)
 		HOLD_ANY,
 	};
 	struct kube_watch_stats st;
-	struct fixture f;
+	struct watch_fixture f;
 
 	start(&f, steps, 4);
-	expect(&f, "0+a/same@1 0+a/changed@2 0+a/gone@3 0+a/again@4 0= 0~a/changed@20 0-a/again@4 "
-		   "0+a/again@40 0+a/new@41 0-a/gone@3 ");
+	watch_fixture_expect(
+		&f, "0+a/same@1 0+a/changed@2 0+a/gone@3 0+a/again@4 0= 0~a/changed@20 0-a/again@4 "
+		    "0+a/again@40 0+a/new@41 0-a/gone@3 ");
 	assert_true(script_wait(f.server, 4));
 	assert_true(str_starts(script_request(f.server, 3)->line, WANT_WATCH("50")));
 	kube_watch_stats(f.watch, 0, &st);
 	assert_int_equal(st.lists, 2);
 	assert_int_equal(st.relists, 1);
 	assert_int_equal(st.failures, 1);
-	stop(&f);
+	watch_fixture_stop(&f);
 }
 
 static void test_gone_as_status(void **state)
@@ -358,7 +309,7 @@ static void test_trouble_resumes(void **state)
 		HOLD_ANY,
 	};
 	struct kube_watch_stats st;
-	struct fixture f;
+	struct watch_fixture f;
 
 	(void)state;
 	start(&f, steps, 8);
@@ -369,7 +320,7 @@ static void test_trouble_resumes(void **state)
 	assert_int_equal(st.failures, 6);
 	assert_string_equal(st.last_error, "watch ended at once");
 	assert_int_equal(script_unexpected(f.server), 0);
-	stop(&f);
+	watch_fixture_stop(&f);
 }
 
 static void test_unauthorized(void **state)
@@ -380,13 +331,13 @@ static void test_unauthorized(void **state)
 		{ .want = WANT_WATCH("5"), .status = 401 },
 		HOLD_ANY,
 	};
-	struct fixture f;
+	struct watch_fixture f;
 
 	(void)state;
 	start(&f, steps, 4);
 	assert_true(script_wait(f.server, 4));
 	assert_true(str_starts(script_request(f.server, 3)->line, WANT_WATCH("5")));
-	stop(&f);
+	watch_fixture_stop(&f);
 }
 
 static void test_bad_lists(void **state)
@@ -404,16 +355,16 @@ static void test_bad_lists(void **state)
 		HOLD_ANY,
 	};
 	struct kube_watch_stats st;
-	struct fixture f;
+	struct watch_fixture f;
 
 	(void)state;
 	start(&f, steps, 10);
 	/* None of them is an empty list: x is not deleted. */
-	expect(&f, "0+a/x@1 0= 0~a/x@2 ");
+	watch_fixture_expect(&f, "0+a/x@1 0= 0~a/x@2 ");
 	assert_true(script_wait(f.server, 10));
 	kube_watch_stats(f.watch, 0, &st);
 	assert_int_equal(st.failures, 7);
-	stop(&f);
+	watch_fixture_stop(&f);
 }
 
 static void test_silence(void **state)
@@ -428,13 +379,13 @@ static void test_silence(void **state)
 		{ .want = WANT_LIST, .body = LIST("8", META("a", "x", "U", "8")) },
 		HOLD_ANY,
 	};
-	struct fixture f;
+	struct watch_fixture f;
 
 	(void)state;
 	start_with(&f, steps, 7, (struct kube_watch_opts){ .idle_ms = 60 });
-	expect(&f, "0= 0+a/x@8 ");
+	watch_fixture_expect(&f, "0= 0+a/x@8 ");
 	assert_int_equal(script_unexpected(f.server), 0);
-	stop(&f);
+	watch_fixture_stop(&f);
 }
 
 static void test_kinds_and_namespaces(void **state)
@@ -454,7 +405,7 @@ static void test_kinds_and_namespaces(void **state)
 	};
 	struct strlist namespaces = STRLIST_INIT;
 	struct kube_watch_stats st;
-	struct fixture f;
+	struct watch_fixture f;
 	char version[8];
 
 	(void)state;
@@ -473,7 +424,7 @@ static void test_kinds_and_namespaces(void **state)
 	kube_watch_stats(f.watch, 0, &st);
 	assert_false(st.connected);
 	assert_int_equal(st.lists, 2);
-	stop(&f);
+	watch_fixture_stop(&f);
 }
 
 static void test_server_is_not_there(void **state)
