@@ -8,75 +8,23 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <openssl/evp.h>
-#include <openssl/pem.h>
 
 #include "common/clock.h"
 #include "common/codec.h"
 #include "common/json.h"
-#include "common/store/store.h"
-#include "test/lib/script.h"
+#include "test/lib/store_fixture.h"
 
-struct fixture {
-	struct script *script;
-	struct store *store;
-	struct http_client *client;
-	struct http_response response;
-	struct store_reply reply;
-	struct store_keys keys;
-	struct err e;
-};
-
-static void give(struct fixture *f, const char *name, const char *value)
-{
-	secret_set(store_key(&f->keys, name), value, strlen(value));
-}
-
-static void begin(struct fixture *f, const struct store_place *place,
-		  const struct script_step *steps, size_t n)
-{
-	struct store_place p = *place;
-	char *base;
-
-	f->script = script_start(steps, n, NULL);
-	f->client = http_client_new(NULL);
-	f->response = (struct http_response)HTTP_RESPONSE_INIT;
-	f->reply = (struct store_reply){ .unchanged = false };
-	f->e = (struct err)ERR_INIT;
-	base = xasprintf("%s%s", script_url(f->script), p.endpoint ? p.endpoint : "");
-	p.endpoint = base;
-	p.allow_http = true;
-	assert_int_equal(store_open(&p, &f->keys, &f->store, &f->e), 0);
-	free(base);
-}
-
-static int go(struct fixture *f, const struct store_op *op)
-{
-	f->e = (struct err)ERR_INIT;
-	return store_do(f->store, f->client, op, &f->response, &f->reply, &f->e);
-}
-
-static void end(struct fixture *f)
-{
-	store_reply_done(&f->reply);
-	http_response_done(&f->response);
-	store_free(f->store);
-	http_client_free(f->client);
-	store_keys_done(&f->keys);
-	script_stop(f->script);
-}
-
-static void s3(struct fixture *f, const struct script_step *steps, size_t n)
+static void s3(struct store_fixture *f, const struct script_step *steps, size_t n)
 {
 	static const struct store_place place = { .scheme = SCHEME_S3,
 						  .region = "us-east-1",
 						  .container = "cells",
 						  .prefix = "apps/chat" };
 
-	*f = (struct fixture){ .script = NULL };
-	give(f, "AWS_ACCESS_KEY_ID", "AKIDEXAMPLE");
-	give(f, "AWS_SECRET_ACCESS_KEY", "VERYSECRET");
-	begin(f, &place, steps, n);
+	*f = (struct store_fixture){ .script = NULL };
+	store_fixture_give(f, "AWS_ACCESS_KEY_ID", "AKIDEXAMPLE");
+	store_fixture_give(f, "AWS_SECRET_ACCESS_KEY", "VERYSECRET");
+	store_fixture_begin(f, &place, steps, n);
 }
 
 static const struct store_op get = { .verb = STORE_GET, .key = "deploy/current.json" };
@@ -92,12 +40,12 @@ static void test_s3_get(void **state)
 		  .headers = "ETag: \"abc\"\r\n" },
 	};
 	struct store_op again = get;
-	struct fixture f;
+	struct store_fixture f;
 	const struct script_request *r;
 
 	(void)state;
 	s3(&f, steps, 2);
-	assert_int_equal(go(&f, &get), 0);
+	assert_int_equal(store_fixture_go(&f, &get), 0);
 	assert_string_equal(f.reply.tag, "\"abc\"");
 	assert_string_equal(f.reply.body, "{}");
 	assert_false(f.reply.unchanged);
@@ -109,24 +57,24 @@ static void test_s3_get(void **state)
 			       "SignedHeaders=host;x-amz-content-sha256;x-amz-date, Signature="));
 	assert_null(strstr(r->headers, "VERYSECRET"));
 	again.if_not_tag = "\"abc\"";
-	assert_int_equal(go(&f, &again), 0);
+	assert_int_equal(store_fixture_go(&f, &again), 0);
 	assert_true(f.reply.unchanged);
 	assert_true(script_has_header(script_request(f.script, 1), "if-none-match: \"abc\""));
-	end(&f);
+	store_fixture_end(&f);
 }
 
 static void test_s3_session_token_is_sent(void **state)
 {
 	static const struct script_step step = { .want = "GET /", .body = "x" };
 	static const struct store_place place = { .scheme = SCHEME_S3, .container = "cells" };
-	struct fixture f = { .script = NULL };
+	struct store_fixture f = { .script = NULL };
 
 	(void)state;
-	give(&f, "AWS_ACCESS_KEY_ID", "A");
-	give(&f, "AWS_SECRET_ACCESS_KEY", "S");
-	give(&f, "AWS_SESSION_TOKEN", "SESSION");
-	begin(&f, &place, &step, 1);
-	assert_int_equal(go(&f, &get), 0);
+	store_fixture_give(&f, "AWS_ACCESS_KEY_ID", "A");
+	store_fixture_give(&f, "AWS_SECRET_ACCESS_KEY", "S");
+	store_fixture_give(&f, "AWS_SESSION_TOKEN", "SESSION");
+	store_fixture_begin(&f, &place, &step, 1);
+	assert_int_equal(store_fixture_go(&f, &get), 0);
 	assert_true(
 		script_has_header(script_request(f.script, 0), "x-amz-security-token: SESSION"));
 	/* without a region an endpoint is signed for as auto */
@@ -134,7 +82,7 @@ static void test_s3_session_token_is_sent(void **state)
 		strstr(script_request(f.script, 0)->headers,
 		       "/auto/s3/aws4_request, "
 		       "SignedHeaders=host;x-amz-content-sha256;x-amz-date;x-amz-security-token"));
-	end(&f);
+	store_fixture_end(&f);
 }
 
 static void test_s3_conditions(void **state)
@@ -150,22 +98,22 @@ static void test_s3_conditions(void **state)
 			       .body = "one",
 			       .body_len = 3,
 			       .if_absent = true };
-	struct fixture f;
+	struct store_fixture f;
 
 	(void)state;
 	s3(&f, steps, 4);
-	assert_int_equal(go(&f, &op), 0);
+	assert_int_equal(store_fixture_go(&f, &op), 0);
 	assert_string_equal(f.reply.tag, "\"1\"");
 	assert_string_equal(script_request(f.script, 0)->body, "one");
 	assert_true(script_has_header(script_request(f.script, 0), "if-none-match: *"));
 	op.if_absent = false;
 	op.if_tag = "\"0\"";
-	assert_int_equal(go(&f, &op), -ERR_CONFLICT);
+	assert_int_equal(store_fixture_go(&f, &op), -ERR_CONFLICT);
 	assert_true(script_has_header(script_request(f.script, 1), "if-match: \"0\""));
-	assert_int_equal(go(&f, &op), -ERR_CONFLICT);
+	assert_int_equal(store_fixture_go(&f, &op), -ERR_CONFLICT);
 	op = (struct store_op){ .verb = STORE_DELETE, .key = "probe/a b" };
-	assert_int_equal(go(&f, &op), 0);
-	end(&f);
+	assert_int_equal(store_fixture_go(&f, &op), 0);
+	store_fixture_end(&f);
 }
 
 static void test_s3_list(void **state)
@@ -176,15 +124,15 @@ static void test_s3_list(void **state)
 			"<Contents><Key>apps/chat/probe/c</Key></Contents></ListBucketResult>",
 	};
 	const struct store_op op = { .verb = STORE_LIST, .key = "probe/" };
-	struct fixture f;
+	struct store_fixture f;
 
 	(void)state;
 	s3(&f, &step, 1);
-	assert_int_equal(go(&f, &op), 0);
+	assert_int_equal(store_fixture_go(&f, &op), 0);
 	assert_int_equal(f.reply.keys.n, 2);
 	assert_string_equal(f.reply.keys.v[0], "probe/a&b");
 	assert_string_equal(f.reply.keys.v[1], "probe/c");
-	end(&f);
+	store_fixture_end(&f);
 }
 
 /* What a store says when it refuses, and what is made of it. */
@@ -229,15 +177,15 @@ static void test_s3_failures(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < array_len(cases); i++) {
-		struct fixture f;
+		struct store_fixture f;
 
 		s3(&f, &cases[i].step, 1);
-		assert_int_equal(go(&f, &get), cases[i].result);
+		assert_int_equal(store_fixture_go(&f, &get), cases[i].result);
 		assert_string_equal(f.e.message, cases[i].message);
 		assert_int_equal(script_count(f.script), 1);
 		if (cases[i].result == -ERR_THROTTLED && cases[i].step.headers)
 			assert_int_equal(f.e.retry_after_ms, 7000);
-		end(&f);
+		store_fixture_end(&f);
 	}
 }
 
@@ -259,21 +207,21 @@ static void test_clock_is_mended_once(void **state)
 		  .headers = "Date: Fri, 24 May 2013 23:00:00 GMT\r\n",
 		  .body = "<Error><Code>RequestTimeTooSkewed</Code></Error>" },
 	};
-	struct fixture f;
+	struct store_fixture f;
 
 	(void)state;
 	s3(&f, steps, 5);
-	assert_int_equal(go(&f, &get), 0);
+	assert_int_equal(store_fixture_go(&f, &get), 0);
 	assert_int_equal(script_count(f.script), 2);
 	assert_non_null(strstr(script_request(f.script, 1)->headers, "x-amz-date: 20130524T0000"));
-	assert_int_equal(go(&f, &get), -ERR_UNAUTHORIZED);
+	assert_int_equal(store_fixture_go(&f, &get), -ERR_UNAUTHORIZED);
 	assert_int_equal(script_count(f.script), 4);
 	assert_string_equal(f.e.message,
 			    "the store refuses: our clock and its clock differ by more "
 			    "than 5 minutes");
-	assert_int_equal(go(&f, &get), -ERR_UNAUTHORIZED);
+	assert_int_equal(store_fixture_go(&f, &get), -ERR_UNAUTHORIZED);
 	assert_int_equal(script_count(f.script), 5);
-	end(&f);
+	store_fixture_end(&f);
 }
 
 static void test_places(void **state)
@@ -323,13 +271,13 @@ static void test_places(void **state)
 		{ { .scheme = SCHEME_NONE, .container = "c" }, "no bucket" },
 		{ { .scheme = SCHEME_AZ, .container = "c" }, "no storage account" },
 	};
-	struct fixture f = { .script = NULL };
+	struct store_fixture f = { .script = NULL };
 	struct store *s;
 
 	(void)state;
-	give(&f, "AWS_ACCESS_KEY_ID", "A");
-	give(&f, "AWS_SECRET_ACCESS_KEY", "S");
-	give(&f, "AZURE_STORAGE_ACCOUNT_KEY", "S2V5");
+	store_fixture_give(&f, "AWS_ACCESS_KEY_ID", "A");
+	store_fixture_give(&f, "AWS_SECRET_ACCESS_KEY", "S");
+	store_fixture_give(&f, "AZURE_STORAGE_ACCOUNT_KEY", "S2V5");
 	for (size_t i = 0; i < array_len(good); i++) {
 		assert_int_equal(store_open(&good[i].place, &f.keys, &s, &f.e), 0);
 		assert_string_equal(store_host(s), good[i].host);
@@ -372,26 +320,26 @@ static void test_azure(void **state)
 	struct store_op op = {
 		.verb = STORE_PUT, .key = "probe/x", .body = "1", .body_len = 1, .if_absent = true
 	};
-	struct fixture f = { .script = NULL };
+	struct store_fixture f = { .script = NULL };
 	const struct script_request *r;
 
 	(void)state;
-	give(&f, "AZURE_STORAGE_ACCOUNT_KEY", "S2V5");
-	begin(&f, &place, steps, 4);
-	assert_int_equal(go(&f, &op), 0);
+	store_fixture_give(&f, "AZURE_STORAGE_ACCOUNT_KEY", "S2V5");
+	store_fixture_begin(&f, &place, steps, 4);
+	assert_int_equal(store_fixture_go(&f, &op), 0);
 	assert_string_equal(f.reply.tag, "\"0x1\"");
 	r = script_request(f.script, 0);
 	assert_non_null(strstr(r->headers, "Authorization: SharedKey acc:"));
 	assert_true(script_has_header(r, "x-ms-blob-type: BlockBlob"));
 	assert_true(script_has_header(r, "If-None-Match: *"));
-	assert_int_equal(go(&f, &op), -ERR_CONFLICT);
+	assert_int_equal(store_fixture_go(&f, &op), -ERR_CONFLICT);
 	op = (struct store_op){ .verb = STORE_LIST, .key = "" };
-	assert_int_equal(go(&f, &op), 0);
+	assert_int_equal(store_fixture_go(&f, &op), 0);
 	assert_int_equal(f.reply.keys.n, 1);
 	assert_string_equal(f.reply.keys.v[0], "probe/x");
-	assert_int_equal(go(&f, &get), -ERR_FORBIDDEN);
+	assert_int_equal(store_fixture_go(&f, &get), -ERR_FORBIDDEN);
 	assert_string_equal(f.e.message, "the store refuses: status 403 AuthenticationFailed");
-	end(&f);
+	store_fixture_end(&f);
 }
 
 static void test_azure_sas(void **state)
@@ -402,190 +350,14 @@ static void test_azure_sas(void **state)
 	static const struct store_place place = { .scheme = SCHEME_AZ,
 						  .account = "acc",
 						  .container = "cells" };
-	struct fixture f = { .script = NULL };
+	struct store_fixture f = { .script = NULL };
 
 	(void)state;
-	give(&f, "AZURE_STORAGE_SAS_TOKEN", "?sv=2023-11-03&sig=abc%3D");
-	begin(&f, &place, &step, 1);
-	assert_int_equal(go(&f, &get), 0);
+	store_fixture_give(&f, "AZURE_STORAGE_SAS_TOKEN", "?sv=2023-11-03&sig=abc%3D");
+	store_fixture_begin(&f, &place, &step, 1);
+	assert_int_equal(store_fixture_go(&f, &get), 0);
 	assert_null(strstr(script_request(f.script, 0)->headers, "Authorization"));
-	end(&f);
-}
-
-/* --- Google ----------------------------------------------------------------------------------- */
-
-static EVP_PKEY *new_key(char **ret_pem)
-{
-	EVP_PKEY *k = EVP_RSA_gen(2048);
-	BIO *b = BIO_new(BIO_s_mem());
-	char *text;
-	long n;
-
-	assert_non_null(k);
-	assert_int_equal(PEM_write_bio_PrivateKey(b, k, NULL, NULL, 0, NULL, NULL), 1);
-	n = BIO_get_mem_data(b, &text);
-	*ret_pem = xstrndup(text, (size_t)n);
-	BIO_free(b);
-	return k;
-}
-
-static unsigned char *unbase64url(const char *text, size_t len, size_t *n)
-{
-	char *s = xasprintf("%.*s%s", (int)len, text, &"==="[3 - (4 - len % 4) % 4]);
-	unsigned char *raw;
-
-	for (char *c = s; *c; c++)
-		*c = (char)(*c == '-' ? '+' : *c == '_' ? '/' : *c);
-	raw = codec_base64_decode(s, strlen(s), n);
-	free(s);
-	assert_non_null(raw);
-	return raw;
-}
-
-/* The token request holds a JWT that OpenSSL verifies with the public key. */
-static void verify(const char *body, EVP_PKEY *key, const char *url)
-{
-	static const char head[] = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-"
-				   "bearer&assertion=";
-	const char *jwt, *dot, *last;
-	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
-	unsigned char *signature, *claims;
-	struct json *j = NULL;
-	struct err e = ERR_INIT;
-	int64_t iat = 0, exp = 0;
-	size_t n;
-
-	assert_true(str_starts(body, head));
-	jwt = body + strlen(head);
-	dot = strchr(jwt, '.');
-	assert_non_null(dot);
-	last = strrchr(jwt, '.');
-	signature = unbase64url(last + 1, strlen(last + 1), &n);
-	assert_int_equal(EVP_DigestVerifyInit(ctx, NULL, EVP_sha256(), NULL, key), 1);
-	assert_int_equal(EVP_DigestVerify(ctx, signature, n, (const unsigned char *)jwt,
-					  (size_t)(last - jwt)),
-			 1);
-	free(signature);
-	EVP_MD_CTX_free(ctx);
-	claims = unbase64url(dot + 1, (size_t)(last - dot - 1), &n);
-	assert_int_equal(json_parse((const char *)claims, n, &j, &e), 0);
-	assert_string_equal(json_get_str(j, "iss"), "robot@example.iam.gserviceaccount.com");
-	assert_string_equal(json_get_str(j, "aud"), url);
-	assert_true(json_get_int(j, "iat", &iat) && json_get_int(j, "exp", &exp));
-	assert_int_equal(exp - iat, 3600);
-	json_free(j);
-	free(claims);
-}
-
-static void test_google(void **state)
-{
-	static const struct script_step steps[] = {
-		{ .want = "POST /token",
-		  .body = "{\"access_token\":\"ya29.x\",\"expires_in\":3599,\"token_type\":"
-			  "\"Bearer\"}" },
-		{ .want = "GET "
-			  "/storage/v1/b/cells/o/apps%2Fchat%2Fdeploy%2Fcurrent.json?alt=media",
-		  .headers = "x-goog-generation: 17\r\n",
-		  .body = "{}" },
-		{ .want = "GET /storage/v1/b/cells/o/apps%2Fchat%2Fdeploy%2Fcurrent.json?alt=media&"
-			  "ifGenerationNotMatch=17",
-		  .status = 304 },
-		{ .want = "GET /", .status = 401 },
-		{ .want = "POST /token",
-		  .body = "{\"access_token\":\"ya29.y\",\"expires_in\":3599}" },
-		{ .want = "GET /", .status = 401 },
-		{ .want = "POST /token", .status = 400 },
-	};
-	static const struct store_place place = { .scheme = SCHEME_GS,
-						  .container = "cells",
-						  .prefix = "apps/chat" };
-	struct store_op again = get;
-	struct json *j = json_new_object();
-	struct fixture f = { .script = script_start(steps, array_len(steps), NULL) };
-	char *url = xasprintf("%s/token", script_url(f.script)), *pem, *text;
-	EVP_PKEY *key = new_key(&pem);
-	struct store_place p = place;
-
-	(void)state;
-	json_set_str(j, "client_email", "robot@example.iam.gserviceaccount.com");
-	json_set_str(j, "private_key", pem);
-	json_set_str(j, "token_uri", url);
-	text = json_text(j);
-	give(&f, "GOOGLE_SERVICE_ACCOUNT_KEY", text);
-	p.endpoint = script_url(f.script);
-	p.allow_http = true;
-	f.client = http_client_new(NULL);
-	f.response = (struct http_response)HTTP_RESPONSE_INIT;
-	assert_int_equal(store_open(&p, &f.keys, &f.store, &f.e), 0);
-	assert_int_equal(go(&f, &get), 0);
-	verify(script_request(f.script, 0)->body, key, url);
-	assert_true(script_has_header(script_request(f.script, 1), "Authorization: Bearer ya29.x"));
-	assert_string_equal(f.reply.tag, "17");
-	/* the token is kept */
-	again.if_not_tag = "17";
-	assert_int_equal(go(&f, &again), 0);
-	assert_true(f.reply.unchanged);
-	assert_int_equal(script_count(f.script), 3);
-	/* one that is refused is fetched anew, once */
-	assert_int_equal(go(&f, &get), -ERR_UNAUTHORIZED);
-	assert_int_equal(script_count(f.script), 6);
-	assert_int_equal(go(&f, &get), -ERR_UNAUTHORIZED);
-	assert_string_equal(f.e.message, "no token for the service account: status 400");
-	assert_int_equal(script_count(f.script), 7);
-	EVP_PKEY_free(key);
-	json_free(j);
-	free(url);
-	free(text);
-	free(pem);
-	end(&f);
-}
-
-static void test_google_bad_keys(void **state)
-{
-	static const struct {
-		const char *key, *message;
-	} cases[] = {
-		{ "no json", "GOOGLE_SERVICE_ACCOUNT_KEY is no JSON" },
-		{ "{}", "GOOGLE_SERVICE_ACCOUNT_KEY has no client_email or private_key" },
-	};
-	static const struct store_place place = { .scheme = SCHEME_GS, .container = "cells" };
-	struct fixture f = { .script = NULL };
-	struct store_call call;
-	struct store *s;
-
-	(void)state;
-	for (size_t i = 0; i < array_len(cases); i++) {
-		give(&f, "GOOGLE_SERVICE_ACCOUNT_KEY", cases[i].key);
-		assert_int_equal(store_open(&place, &f.keys, &s, &f.e), -ERR_INVALID);
-		assert_string_equal(f.e.message, cases[i].message);
-	}
-	give(&f, "GOOGLE_SERVICE_ACCOUNT_KEY",
-	     "{\"client_email\":\"a\",\"private_key\":\"SECRET\"}");
-	assert_int_equal(store_open(&place, &f.keys, &s, &f.e), 0);
-	assert_int_equal(store_token_call(s, clock_wall_ms(), &call, &f.e), -ERR_INVALID);
-	assert_string_equal(f.e.message,
-			    "private_key: no RSA private key in PEM without a passphrase");
-	store_free(s);
-	store_keys_done(&f.keys);
-}
-
-static void test_google_hmac(void **state)
-{
-	static const struct script_step step = { .want = "GET /cells/deploy/current.json",
-						 .headers = "x-goog-generation: 5\r\n",
-						 .body = "{}" };
-	static const struct store_place place = { .scheme = SCHEME_GS, .container = "cells" };
-	struct fixture f = { .script = NULL };
-
-	(void)state;
-	give(&f, "AWS_ACCESS_KEY_ID", "GOOG1E");
-	give(&f, "AWS_SECRET_ACCESS_KEY", "S");
-	begin(&f, &place, &step, 1);
-	assert_int_equal(go(&f, &get), 0);
-	assert_string_equal(f.reply.tag, "5");
-	assert_non_null(strstr(script_request(f.script, 0)->headers,
-			       "authorization: GOOG4-HMAC-SHA256 Credential=GOOG1E/"));
-	end(&f);
+	store_fixture_end(&f);
 }
 
 /* A name that resolves to the loopback address is found out when it connects. */
@@ -599,18 +371,18 @@ static void test_no_local(void **state)
 				     .container = "cells",
 				     .allow_http = true,
 				     .no_local = true };
-	struct fixture f = { .script = script };
+	struct store_fixture f = { .script = script };
 
 	(void)state;
-	give(&f, "AWS_ACCESS_KEY_ID", "A");
-	give(&f, "AWS_SECRET_ACCESS_KEY", "S");
+	store_fixture_give(&f, "AWS_ACCESS_KEY_ID", "A");
+	store_fixture_give(&f, "AWS_SECRET_ACCESS_KEY", "S");
 	f.client = http_client_new(NULL);
 	f.response = (struct http_response)HTTP_RESPONSE_INIT;
 	assert_int_equal(store_open(&place, &f.keys, &f.store, &f.e), 0);
-	assert_int_equal(go(&f, &get), -ERR_FORBIDDEN);
+	assert_int_equal(store_fixture_go(&f, &get), -ERR_FORBIDDEN);
 	assert_int_equal(script_connections(script), 0);
 	free(url);
-	end(&f);
+	store_fixture_end(&f);
 }
 
 int main(void)
@@ -625,9 +397,6 @@ int main(void)
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_azure),
 		cmocka_unit_test(test_azure_sas),
-		cmocka_unit_test(test_google),
-		cmocka_unit_test(test_google_bad_keys),
-		cmocka_unit_test(test_google_hmac),
 		cmocka_unit_test(test_no_local),
 	};
 	struct err e = ERR_INIT;
