@@ -53,7 +53,7 @@ static void print_fraction(double d, struct buf *to)
 static void print_number(const struct json *j, struct buf *to)
 {
 	int64_t i;
-	double d = NAN;
+	double d = 0;
 
 	(void)json_number(j, &d);
 	if (json_int(j, &i))

@@ -36,8 +36,7 @@ static struct httpd *server(void)
 	struct httpd_options o = { .address = "127.0.0.1:0",
 				   .routes = routes,
 				   .n_routes = array_len(routes),
-				   .max_in_flight = 1 << 20,
-				   .first_request_s = 600 /* a starved machine is no fault */ };
+				   .max_in_flight = 1 << 20 };
 	struct err e = ERR_INIT;
 
 	if (!h) {

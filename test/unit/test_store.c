@@ -9,9 +9,6 @@
 
 #include <cmocka.h>
 
-#include "common/clock.h"
-#include "common/codec.h"
-#include "common/json.h"
 #include "test/lib/store_fixture.h"
 
 static void s3(struct store_fixture *f, const struct script_step *steps, size_t n)
