@@ -1,6 +1,7 @@
 /*
  * Bytes on a connection, which is then reset: whatever they are, the server goes on, and others are served meanwhile.
  */
+#include <errno.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -52,9 +53,13 @@ static int dial(const struct httpd *h)
 				  .sin_port = htons((uint16_t)httpd_port(h)),
 				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	struct linger now = { .l_onoff = 1, .l_linger = 0 }; /* ports are few: a reset frees them */
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd, r;
 
-	must(fd >= 0 && !connect(fd, (struct sockaddr *)&to, sizeof(to)));
+	do { /* libFuzzer's own alarm may interrupt it */
+		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		r = connect(fd, (struct sockaddr *)&to, sizeof(to));
+	} while (r && errno == EINTR && !close(fd));
+	must(!r);
 	(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
 	return fd;
 }
@@ -69,8 +74,10 @@ static bool is_served(const struct httpd *h)
 	ssize_t n;
 
 	(void)!send(fd, good, sizeof(good) - 1, MSG_NOSIGNAL);
-	while (at < sizeof(in) && (n = recv(fd, in + at, sizeof(in) - at, 0)) > 0)
-		at += (size_t)n;
+	do {
+		n = recv(fd, in + at, sizeof(in) - at, 0);
+		at += n > 0 ? (size_t)n : 0;
+	} while (at < sizeof(in) && (n > 0 || (n < 0 && errno == EINTR)));
 	(void)close(fd);
 	return memmem(in, at, "served\n", 7);
 }
