@@ -9,7 +9,7 @@
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/map.h"
-#include "controller/endpoints.h"
+#include "controller/callees.h"
 #include "controller/track_place.h"
 
 enum { MOST_INTERVALS = 4, MORE_MS = 1000 /* at most */ };
@@ -27,8 +27,8 @@ struct target {
 	char tag[STORE_TAG];
 	struct store_op op;
 	struct store_call call;
-	bool under_way, token;		    /* a request runs; it is one for a token */
-	struct endpoint *endpoint, *tokens; /* of the store; where it gets tokens */
+	bool under_way, token;		  /* a request runs; it is one for a token */
+	struct callee *endpoint, *tokens; /* of the store; where it gets tokens */
 	struct target *next_gone;
 };
 
@@ -37,7 +37,7 @@ struct tracker {
 	pthread_t thread;
 	pthread_mutex_t lock; /* of all below */
 	struct map *targets;  /* app -> struct target */
-	struct endpoints *endpoints;
+	struct callees *endpoints;
 	struct target *gone; /* forgotten while a request ran */
 	struct http_loop *loop;
 	struct target **due; /* of one round; kept for the next */
@@ -49,8 +49,8 @@ struct tracker {
 static void target_free(struct target *t)
 {
 	store_call_done(&t->call);
-	endpoint_give(t->tracker->endpoints, t->endpoint);
-	endpoint_give(t->tracker->endpoints, t->tokens);
+	callee_give(t->tracker->endpoints, t->endpoint);
+	callee_give(t->tracker->endpoints, t->tokens);
 	store_free(t->store);
 	store_place_done(&t->place);
 	free(t->app);
@@ -185,21 +185,21 @@ static void learn_version(struct target *t, const char *version)
 /* --- endpoints -------------------------------------------------------------------------------- */
 
 /* Whom the next request, or the one that runs, goes to. */
-static struct endpoint *callee(const struct target *x)
+static struct callee *whom(const struct target *x)
 {
 	bool token = x->under_way ? x->token : store_needs_token(x->store, clock_wall_ms());
 
 	return token ? x->tokens : x->endpoint;
 }
 
-static void sick(struct endpoint *at, const struct err *why)
+static void sick(struct callee *at, const struct err *why)
 {
-	endpoint_failed(at, clock_mono_ms(), why, (double)arc4random_uniform(1024) / 1024);
+	callee_failed(at, clock_mono_ms(), why, (double)arc4random_uniform(1024) / 1024);
 }
 
 struct spread {
 	struct tracker *tracker;
-	const struct endpoint *endpoint;
+	const struct callee *endpoint;
 	int64_t now;
 };
 
@@ -214,11 +214,11 @@ static void spread_one(const char *app, void *value, void *ctx)
 }
 
 /* Those that waited come back over an interval, not at once. */
-static void well(struct tracker *t, struct endpoint *at)
+static void well(struct tracker *t, struct callee *at)
 {
 	struct spread s = { .tracker = t, .endpoint = at, .now = clock_mono_ms() };
 
-	if (endpoint_answered(at))
+	if (callee_answered(at))
 		map_each(t->targets, spread_one, &s);
 }
 
@@ -232,7 +232,7 @@ static bool is_sick(enum err_code code)
 
 static void start(struct tracker *t, struct target *x);
 
-static void failed(struct target *x, struct endpoint *at, const struct err *e)
+static void failed(struct target *x, struct callee *at, const struct err *e)
 {
 	struct tracker *t = x->tracker;
 
@@ -278,7 +278,7 @@ static bool again(struct target *x, const struct store_reply *r)
 	return true;
 }
 
-static void take_answer(struct target *x, struct endpoint *at, const struct http_response *r)
+static void take_answer(struct target *x, struct callee *at, const struct http_response *r)
 {
 	struct store_reply reply = { .unchanged = false };
 	struct err e = ERR_INIT;
@@ -296,7 +296,7 @@ static void take_answer(struct target *x, struct endpoint *at, const struct http
 	store_reply_done(&reply);
 }
 
-static void take_token(struct target *x, struct endpoint *at, const struct http_response *r)
+static void take_token(struct target *x, struct callee *at, const struct http_response *r)
 {
 	struct err e = ERR_INIT;
 
@@ -318,7 +318,7 @@ static void unlink_gone(struct tracker *t, const struct target *x)
 }
 
 /* Words that are the same each time: libcurl's tell milliseconds, addresses and counts of bytes. */
-static void transport(struct target *x, struct endpoint *at, const struct http_response *r,
+static void transport(struct target *x, struct callee *at, const struct http_response *r,
 		      const struct err *e)
 {
 	cleanup(freep) char *origin = store_origin(x->store, at == x->tokens);
@@ -337,7 +337,7 @@ static void transport(struct target *x, struct endpoint *at, const struct http_r
 }
 
 /* More than a pointer has, or a long-winded refusal, whose status says enough. */
-static void too_large(struct target *x, struct endpoint *at, const struct http_response *r)
+static void too_large(struct target *x, struct callee *at, const struct http_response *r)
 {
 	char why[64];
 
@@ -351,8 +351,8 @@ static void too_large(struct target *x, struct endpoint *at, const struct http_r
 	learn(x, TRACK_BAD_POINTER, why);
 }
 
-static void take_it(struct target *x, struct endpoint *at, bool token,
-		    const struct http_response *r, const struct err *e)
+static void take_it(struct target *x, struct callee *at, bool token, const struct http_response *r,
+		    const struct err *e)
 {
 	if (e && e->code == ERR_TOO_LARGE && !token)
 		too_large(x, at, r);
@@ -368,12 +368,12 @@ static void on_done(void *ctx, struct http_response *r, const struct err *e)
 {
 	struct target *x = ctx;
 	struct tracker *t = x->tracker;
-	struct endpoint *at;
+	struct callee *at;
 	bool token = x->token;
 
 	(void)pthread_mutex_lock(&t->lock);
-	at = callee(x);
-	endpoint_end(at);
+	at = whom(x);
+	callee_end(at);
 	x->under_way = x->token = false;
 	store_call_done(&x->call);
 	if (e || !x->gone)
@@ -407,20 +407,20 @@ static void start(struct tracker *t, struct target *x)
 		return;
 	}
 	x->under_way = true;
-	endpoint_begin(callee(x));
+	callee_begin(whom(x));
 	(void)http_loop_start(t->loop, &x->call.request, &h);
 }
 
-static struct endpoint *named(struct tracker *t, const struct store *s, bool token)
+static struct callee *named(struct tracker *t, const struct store *s, bool token)
 {
 	cleanup(freep) char *origin = store_origin(s, token);
 
-	return endpoint_take(t->endpoints, origin);
+	return callee_take(t->endpoints, origin);
 }
 
 static bool open_store(struct tracker *t, struct target *x, const struct store_keys *keys)
 {
-	struct endpoint *old = take(x->endpoint), *old_tokens = take(x->tokens);
+	struct callee *old = take(x->endpoint), *old_tokens = take(x->tokens);
 	struct err e = ERR_INIT;
 	bool fine;
 
@@ -433,8 +433,8 @@ static bool open_store(struct tracker *t, struct target *x, const struct store_k
 		learn(x, TRACK_FAILED, e.message);
 	}
 	/* now, for it may be the same again: what is known of it stays */
-	endpoint_give(t->endpoints, old);
-	endpoint_give(t->endpoints, old_tokens);
+	callee_give(t->endpoints, old);
+	callee_give(t->endpoints, old_tokens);
 	return fine;
 }
 
@@ -471,14 +471,14 @@ struct round {
 /* Its endpoint rests, or is busy: the end of a request begins the next round, and x is as long overdue as it is. */
 static bool must_wait(struct target *x, int64_t now, int64_t due)
 {
-	const struct endpoint *at = callee(x);
+	const struct callee *at = whom(x);
 
-	if (now < endpoint_rests_until(at)) {
-		learn(x, TRACK_FAILED, endpoint_why(at));
-		x->due_ms = endpoint_rests_until(at);
+	if (now < callee_rests_until(at)) {
+		learn(x, TRACK_FAILED, callee_why(at));
+		x->due_ms = callee_rests_until(at);
 		return true;
 	}
-	if (endpoint_has_room(at))
+	if (callee_has_room(at))
 		return false;
 	x->due_ms = due;
 	return true;
@@ -563,7 +563,7 @@ struct tracker *tracker_start(const struct tracker_opts *o)
 	t->o = *o;
 	(void)pthread_mutex_init(&t->lock, NULL);
 	t->targets = map_new(target_drop);
-	t->endpoints = endpoints_new(o->pause_ms, MOST_INTERVALS * o->interval_ms);
+	t->endpoints = callees_new(o->pause_ms, MOST_INTERVALS * o->interval_ms);
 	t->loop = http_loop_new(o->cancel);
 	if (pthread_create(&t->thread, NULL, work, t))
 		abort();
@@ -591,7 +591,7 @@ void tracker_stop(struct tracker *t)
 		next = x->next_gone;
 		target_free(x);
 	}
-	endpoints_free(t->endpoints);
+	callees_free(t->endpoints);
 	free(t->due);
 	(void)pthread_mutex_destroy(&t->lock);
 	free(t);

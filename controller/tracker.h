@@ -4,7 +4,7 @@
  * One read per app and interval (jittered, the mean is the interval), conditional on what was read before; the first read of
  * an app that has no fleet is at once, others spread over an interval, so that a start makes no burst. An endpoint that asks
  * for a pause, or does not answer, is left alone for longer and longer (15 s to 4 intervals, one probe at a time) and then its
- * apps come back spread over an interval; meanwhile each of them knows why it is not read (endpoints.h). At most 16 requests
+ * apps come back spread over an interval; meanwhile each of them knows why it is not read (callees.h). At most 16 requests
  * are under way to one endpoint, the longest overdue first, so a sick or slow one delays nobody else's, and nobody waits for
  * ever. Google's tokens come from an endpoint of their own.
  *

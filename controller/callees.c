@@ -1,4 +1,4 @@
-#include "controller/endpoints.h"
+#include "controller/callees.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 
 enum { PAUSE_MS = 15000 };
 
-struct endpoint {
-	const struct endpoints *all;
+struct callee {
+	const struct callees *all;
 	char *name;
 	size_t users;
 	int in_flight, failures; /* failures in a row */
@@ -16,30 +16,30 @@ struct endpoint {
 	char why[192];
 };
 
-struct endpoints {
+struct callees {
 	int64_t pause_ms, most_ms;
 	struct map *named;
 };
 
-static void endpoint_free(void *p)
+static void callee_free(void *p)
 {
-	struct endpoint *e = p;
+	struct callee *e = p;
 
 	free(e->name);
 	free(e);
 }
 
-struct endpoints *endpoints_new(int64_t pause_ms, int64_t most_ms)
+struct callees *callees_new(int64_t pause_ms, int64_t most_ms)
 {
-	struct endpoints *all = xcalloc(1, sizeof(*all));
+	struct callees *all = xcalloc(1, sizeof(*all));
 
 	all->pause_ms = pause_ms ? pause_ms : PAUSE_MS;
 	all->most_ms = most_ms;
-	all->named = map_new(endpoint_free);
+	all->named = map_new(callee_free);
 	return all;
 }
 
-void endpoints_free(struct endpoints *all)
+void callees_free(struct callees *all)
 {
 	if (!all)
 		return;
@@ -47,14 +47,14 @@ void endpoints_free(struct endpoints *all)
 	free(all);
 }
 
-size_t endpoints_count(const struct endpoints *all)
+size_t callees_count(const struct callees *all)
 {
 	return map_len(all->named);
 }
 
-struct endpoint *endpoint_take(struct endpoints *all, const char *name)
+struct callee *callee_take(struct callees *all, const char *name)
 {
-	struct endpoint *e = map_get(all->named, name);
+	struct callee *e = map_get(all->named, name);
 
 	if (!e) {
 		e = xcalloc(1, sizeof(*e));
@@ -66,38 +66,38 @@ struct endpoint *endpoint_take(struct endpoints *all, const char *name)
 	return e;
 }
 
-void endpoint_give(struct endpoints *all, struct endpoint *e)
+void callee_give(struct callees *all, struct callee *e)
 {
 	if (e && --e->users == 0)
-		endpoint_free(map_take(all->named, e->name));
+		callee_free(map_take(all->named, e->name));
 }
 
-int64_t endpoint_rests_until(const struct endpoint *e)
+int64_t callee_rests_until(const struct callee *e)
 {
 	return e->until_ms;
 }
 
-const char *endpoint_why(const struct endpoint *e)
+const char *callee_why(const struct callee *e)
 {
 	return e->why;
 }
 
-bool endpoint_has_room(const struct endpoint *e)
+bool callee_has_room(const struct callee *e)
 {
-	return e->in_flight < (e->failures ? 1 : ENDPOINT_IN_FLIGHT);
+	return e->in_flight < (e->failures ? 1 : CALLEE_IN_FLIGHT);
 }
 
-void endpoint_begin(struct endpoint *e)
+void callee_begin(struct callee *e)
 {
 	e->in_flight++;
 }
 
-void endpoint_end(struct endpoint *e)
+void callee_end(struct callee *e)
 {
 	e->in_flight--;
 }
 
-static int64_t pause_of(const struct endpoint *e)
+static int64_t pause_of(const struct callee *e)
 {
 	int64_t pause = e->all->pause_ms;
 
@@ -106,7 +106,7 @@ static int64_t pause_of(const struct endpoint *e)
 	return pause < e->all->most_ms ? pause : e->all->most_ms;
 }
 
-void endpoint_failed(struct endpoint *e, int64_t now_ms, const struct err *why, double random)
+void callee_failed(struct callee *e, int64_t now_ms, const struct err *why, double random)
 {
 	int64_t pause;
 
@@ -121,7 +121,7 @@ void endpoint_failed(struct endpoint *e, int64_t now_ms, const struct err *why, 
 	e->until_ms = now_ms + pause;
 }
 
-bool endpoint_answered(struct endpoint *e)
+bool callee_answered(struct callee *e)
 {
 	bool was = e->failures > 0;
 
