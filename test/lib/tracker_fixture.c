@@ -30,7 +30,7 @@ void tracker_die(struct tracker_fixture *f)
 }
 
 void tracker_begin(struct tracker_fixture *f, const struct script_step *api, size_t n_api,
-		   const struct strlist *local, const struct tracker_opts *o)
+		   const struct strlist *local, const struct tracker_opts *o, int64_t secrets_ms)
 {
 	struct settings_options settings = { .poll_ms = -1 };
 	struct kube_client_opts client;
@@ -47,7 +47,7 @@ void tracker_begin(struct tracker_fixture *f, const struct script_step *api, siz
 	assert_int_equal(settings_start(&settings, &f->settings, &e), 0);
 	settings_options_done(&settings);
 	secrets = (struct secrets_opts){
-		.client = f->client, .queue = f->queue, .interval_ms = o->interval_ms, .active = yes
+		.client = f->client, .queue = f->queue, .interval_ms = secrets_ms, .active = yes
 	};
 	f->secrets = secrets_start(&secrets);
 	f->o.queue = f->queue;

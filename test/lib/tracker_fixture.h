@@ -32,10 +32,10 @@ struct tracker_fixture {
 
 /*
  * Starts them. o: intervals and such; what leads elsewhere is filled in here. local: endpoints that may be called although
- * they are at a loopback address. api: the steps of the API server.
+ * they are at a loopback address. api: the steps of the API server, which is asked for Secrets each secrets_ms.
  */
 void tracker_begin(struct tracker_fixture *f, const struct script_step *api, size_t n_api,
-		   const struct strlist *local, const struct tracker_opts *o);
+		   const struct strlist *local, const struct tracker_opts *o, int64_t secrets_ms);
 /* The tracker dies; the rest goes on. And a new one, that knows nothing. */
 void tracker_die(struct tracker_fixture *f);
 void tracker_rise(struct tracker_fixture *f);

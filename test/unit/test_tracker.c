@@ -32,7 +32,7 @@ static void begin_with(struct fixture *f, const struct script_step *api, size_t 
 
 	f->s3 = script_start(s3, n_s3, NULL);
 	strlist_add(&local, script_url(f->s3));
-	tracker_begin(&f->t, api, n_api, &local, &o);
+	tracker_begin(&f->t, api, n_api, &local, &o, 100);
 	strlist_done(&local);
 }
 

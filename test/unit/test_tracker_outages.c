@@ -185,7 +185,7 @@ static void run(bool with_tls, const struct outage *all, size_t n)
 	}
 	sick_switch(f.store, SICK_FINE, TRACKER_POINTER("v0"));
 	sick_switch(f.other, SICK_FINE, TRACKER_POINTER("other"));
-	tracker_begin(&f.t, &secret_step, 1, &local, &o);
+	tracker_begin(&f.t, &secret_step, 1, &local, &o, INTERVAL_MS);
 	for (int i = 0; i < APPS; i++) {
 		name_of(name, sizeof(name), "app", i);
 		tracker_follow(&f.t, name, sick_url(f.store), true);
