@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/build_version.h"
@@ -22,6 +20,7 @@
 #include "common/kube/watch.h"
 #include "common/limits.h"
 #include "common/log.h"
+#include "common/secret.h"
 #include "controller/around.h"
 #include "controller/cache.h"
 #include "controller/exclusive.h"
@@ -412,6 +411,7 @@ static void start_bucket(struct program *p)
 					.interval_ms = p->o.deploy_poll_ms,
 					.gs_endpoint = p->o.gs_endpoint,
 					.az_endpoint = p->o.az_endpoint,
+					.ca_file = p->o.store_ca_file,
 					.active = leads,
 					.ctx = p };
 	struct stores_opts stores = { .client = p->client, .cache = p->cache, .queue = p->queue };
@@ -532,15 +532,6 @@ static void stop(struct program *p)
 	options_done(&p->o);
 }
 
-/* No core, no debugger: credentials are in memory. */
-static void protect(void)
-{
-	const struct rlimit none = { 0, 0 };
-
-	(void)setrlimit(RLIMIT_CORE, &none);
-	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-}
-
 /* Meanwhile what lists and bursts of work have freed goes back to the system: the allocator keeps it, in pieces. */
 static int wait_for_end(void)
 {
@@ -584,7 +575,7 @@ int main(int argc, char **argv)
 		return EXIT_SUCCESS;
 	}
 	options_set_log(&p.o);
-	protect();
+	secret_protect();
 	block_signals();
 	if (http_global_init(&e) || start(&p, &e)) {
 		(void)fprintf(stderr, "celld-controller: %s\n", e.message);
