@@ -174,6 +174,8 @@ static curl_socket_t on_open(void *transfer, curlsocktype purpose, struct curl_s
 
 static enum err_code code_of(const struct http_transfer *t, CURLcode rc)
 {
+	long sent = 0;
+
 	switch (rc) {
 	case CURLE_OPERATION_TIMEDOUT:
 		return ERR_TIMEOUT;
@@ -186,8 +188,10 @@ static enum err_code code_of(const struct http_transfer *t, CURLcode rc)
 	case CURLE_SSL_CONNECT_ERROR:
 		return ERR_UNAVAILABLE;
 	case CURLE_URL_MALFORMAT:
-	case CURLE_UNSUPPORTED_PROTOCOL:
 		return ERR_INVALID;
+	case CURLE_UNSUPPORTED_PROTOCOL: /* of the URL; or the peer's, when something was sent */
+		(void)curl_easy_getinfo(t->easy, CURLINFO_REQUEST_SIZE, &sent);
+		return sent > 0 ? ERR_PROTOCOL : ERR_INVALID;
 	case CURLE_FILESIZE_EXCEEDED:
 		return ERR_TOO_LARGE;
 	case CURLE_WRITE_ERROR:
