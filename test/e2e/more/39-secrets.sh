@@ -104,12 +104,18 @@ for n in "${needles[@]}"; do
 	check "is nowhere: ${n:0:6}..." refuted grep -F "${patterns[@]}" "$root/build/e2e/secrets.everything"
 done
 
+as_its_user() { setpriv --reuid 65532 --regid 65532 --clear-groups "$@"; }
 check "the programs run" [ "$(operator_pids | wc -l)" -ge 4 ]
 for p in $(operator_pids); do
 	name=$(tr '\0' ' ' < "/proc/$p/cmdline" | sed 's|.*/\(celld-[a-z]*\) .*|\1|')
-	check "$name: is no superuser's" [ "$(stat -c %u "/proc/$p")$(awk '/^Uid/ {print $2}' "/proc/$p/status")" = 065532 ] # /proc/PID is root's: not dumpable
+	check "$name: is no superuser's" [ "$(awk '/^Uid/ {print $2}' "/proc/$p/status")" = 65532 ]
+	check "$name: not dumpable" [ "$(stat -c %u "/proc/$p/environ")" = 0 ]
 	check "$name: no core" grep -qE '^Max core file size +0 +0 ' "/proc/$p/limits"
-	check "$name: its memory is closed to its own user" refuted setpriv --reuid 65532 --regid 65532 --clear-groups head -c 1 "/proc/$p/environ"
+	check "$name: its memory is closed to its own user" refuted as_its_user head -c 1 "/proc/$p/environ"
 done
+setpriv --reuid 65532 --regid 65532 --clear-groups sleep 60 &
+unprotected=$!
+check "one that is not protected would be open" until_ 10 eval '[ "$(stat -c %u /proc/$unprotected/environ)" = 65532 ] && as_its_user head -c 1 /proc/$unprotected/environ'
+kill $unprotected
 level info
 kubectl delete namespace $ns clouds --wait=false > /dev/null
