@@ -55,7 +55,7 @@ static void test_storage(void **state)
 {
 	(void)state;
 	shows("{" META ",\"spec\":{\"deployTrackingSecretRef\":\"read\",\"bucket\":{\"name\":\"s3:/"
-		       "/cells/chat\","
+	      "/cells/chat\","
 	      "\"endpoint\":\"https://"
 	      "minio\",\"region\":\"eu\",\"credentialsFrom\":{\"secretRef\":\"keys\"}}}}",
 	      NULL, NULL, "storage",
