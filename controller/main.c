@@ -35,6 +35,7 @@
 #include "controller/stores.h"
 #include "controller/sweep.h"
 #include "controller/telemetry.h"
+#include "controller/tell.h"
 #include "controller/tracker.h"
 #include "controller/watchdog.h"
 
@@ -274,6 +275,9 @@ static void reloaded(void *ctx, const char *name, const struct err *e)
 	if (e) {
 		log_error("new settings refused, the last good ones stay", "file", name, "error",
 			  e->message, NULL);
+		if (leads(p) && p->lease)
+			tell_settings_refused(p->events, p->o.operator_namespace, p->lease, name,
+					      e->message);
 		return;
 	}
 	log_info("new settings in use", "file", name, NULL);
@@ -330,7 +334,7 @@ static int start_lease(struct program *p, struct err *e)
 {
 	struct lease_opts o = { .config = p->config,
 				.namespace = p->o.operator_namespace,
-				.name = "celld-operator-controller",
+				.name = CONTROLLER_LEASE,
 				.identity = p->identity,
 				.duration_ms = p->o.lease_ms,
 				.renew_ms = p->o.renew_ms,
