@@ -144,29 +144,61 @@ static void judge_bucket(const struct holding *mine, const struct holding_store 
 
 /* ---- host names ------------------------------------------------------------------------------ */
 
+/* "*.example.com" covers "chat.example.com", and "a.chat.example.com" too where a Gateway reads it. */
+static bool covers(const char *wild, const char *host)
+{
+	return str_starts(wild, "*.") && str_ends(host, wild + 1);
+}
+
+bool exclusive_hosts_clash(const char *a, const char *b, bool same_namespace, bool same_path)
+{
+	if (same_namespace)
+		return same_path && str_eq(a, b);
+	return str_eq(a, b) || covers(a, b) || covers(b, a);
+}
+
+static const char *clash_of(const struct holding *mine, const char *host,
+			    const struct holding *other)
+{
+	bool same_namespace = str_eq(mine->namespace, other->namespace);
+	bool same_path = str_eq(mine->path, other->path);
+
+	for (size_t i = 0; i < other->hosts.n; i++) {
+		if (exclusive_hosts_clash(host, other->hosts.v[i], same_namespace, same_path))
+			return other->hosts.v[i];
+	}
+	return NULL;
+}
+
 static void judge_host(const struct holding *mine, size_t i, const struct holding *other,
 		       struct faults *faults)
 {
-	const char *host = mine->hosts.v[i];
-	bool same_namespace = str_eq(mine->namespace, other->namespace);
+	const char *host = mine->hosts.v[i], *theirs = clash_of(mine, host, other);
 	cleanup(freep) char *path = xasprintf("spec.hostnames[%zu]", i);
 	cleanup(freep) char *values = NULL;
-	struct fault_value shown;
+	struct fault_value shown, held;
 
-	if (!strlist_has(&other->hosts, host) ||
-	    (same_namespace && !str_eq(mine->path, other->path)))
+	if (!theirs)
 		return;
 	values = xasprintf("%s%s %s/%s", host, mine->path, other->namespace, other->name);
-	if (same_namespace)
+	if (str_eq(mine->namespace, other->namespace))
 		fault_add(faults, EXCLUSIVE_HOST, path, values,
 			  "%s with path %s/ is served by WorkerApp %s; write another host name, or "
 			  "another spec.ingress.path",
 			  fault_value(&shown, host), mine->path, other->name);
-	else
+	else if (str_eq(host, theirs))
 		fault_add(faults, EXCLUSIVE_HOST, path, values,
 			  "%s is served by WorkerApp %s of namespace %s; write another host name: "
 			  "one is for one namespace",
 			  fault_value(&shown, host), other->name, other->namespace);
+	else
+		fault_add(
+			faults, EXCLUSIVE_HOST, path, values,
+			"%s overlaps %s, which is served by WorkerApp %s of namespace %s; write a "
+			"host name apart from it: a wildcard and the names under it are for one "
+			"namespace",
+			fault_value(&shown, host), fault_value(&held, theirs), other->name,
+			other->namespace);
 }
 
 void exclusive_judge(const struct holding *mine, const struct holding_store *my_store,

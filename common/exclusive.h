@@ -5,7 +5,7 @@
  * A prefix is a place: scheme, host of the endpoint (Amazon's own count as none), Azure account,
  * container, and the prefix without a slash at its end. Two apps may not have the same place, nor one
  * inside the other: "apps" holds "apps/chat", not "apps2". A host name with a path is held by one
- * app; a host name by one namespace.
+ * app; a host name by one namespace, and with "*.example.com" every name under it.
  */
 #ifndef COMMON_EXCLUSIVE_H
 #define COMMON_EXCLUSIVE_H
@@ -47,6 +47,8 @@ void holding_store_free(struct holding_store *s);
 void exclusive_judge(const struct holding *mine, const struct holding_store *my_store,
 		     const struct holding *other, const struct holding_store *other_store,
 		     struct faults *faults);
+/* Whether of two apps with these host names, each a name or "*." and a name, only one can have its own. */
+bool exclusive_hosts_clash(const char *a, const char *b, bool same_namespace, bool same_path);
 /* a came before b: by creationTimestamp, then uid. One that is not stored yet came last. */
 bool exclusive_is_older(const struct holding *a, const struct holding *b);
 

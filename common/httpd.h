@@ -13,7 +13,8 @@
  * answer. Memory grows with the bytes that have come, never with the length that a client claims.
  * The sum of all bodies is bounded too: beyond it the answer is 503 with Retry-After, which
  * client-go repeats. An unknown path is 404, a known path with another method 405 with Allow, a
- * POST whose media type is not the route's 415. HEAD is answered wherever GET is.
+ * POST whose media type is not the route's 415, a length told more than once 400 and the end of the connection. HEAD is
+ * answered wherever GET is.
  *
  * TLS: 1.3 preferred, 1.2 accepted. The pair is read from two PEM files and read again whenever
  * they change; connections that are open keep the pair they began with, new ones get the new pair.

@@ -136,17 +136,6 @@ static void judge_alone(const struct judge *j, const struct policy *policy)
 
 /* --- an object and what was there before --- */
 
-void workerapp_rules_transition(const struct workerapp *app, const struct workerapp *old,
-				const struct rules_facts *facts, struct faults *faults,
-				struct strlist *warnings)
-{
-	struct running running = running_of(old);
-	struct judge j = judge_of(app, facts, &running, faults, warnings);
-
-	workerapp_rules_change(&j, old);
-	free(running.v);
-}
-
 /* Of an UPDATE that leaves spec as it is, nothing is judged: labels, finalizers, whatever rules say today. */
 static bool is_same_spec(const struct workerapp *app, const struct workerapp *old)
 {

@@ -39,12 +39,5 @@ enum { RULES_APART = 3 };
 /* What app would change of it; their number. For the stored object, and for what the controller finds running. */
 size_t workerapp_rules_apart(const struct rules_fleet *was, const struct workerapp *app,
 			     struct rules_apart ret[RULES_APART]);
-/*
- * The transition rules alone, against what a live fleet runs rather than a stored object: the
- * controller's net for changes that admission did not see. running: versions of pods and template.
- */
-void workerapp_rules_transition(const struct workerapp *app, const struct workerapp *old,
-				const struct rules_facts *facts, struct faults *faults,
-				struct strlist *warnings);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/exclusive.h"
 #include "common/map.h"
 
 struct holder {
@@ -89,24 +90,12 @@ static bool same_namespace(const struct holder *a, const struct holder *b)
 	return a->ns == b->ns && memcmp(a->key, b->key, a->ns) == 0;
 }
 
-/* "*.example.com" covers "chat.example.com", and "a.chat.example.com" too where a Gateway reads it. */
-static bool covers(const char *wild, const char *host)
-{
-	return str_starts(wild, "*.") && str_ends(host, wild + 1);
-}
-
-static bool clash(const struct holder *a, const char *of_a, const struct holder *b,
-		  const char *of_b)
-{
-	if (same_namespace(a, b))
-		return str_eq(of_a, of_b) && str_eq(a->path, b->path);
-	return str_eq(of_a, of_b) || covers(of_a, of_b) || covers(of_b, of_a);
-}
-
 static bool wants(const struct holder *a, const char *name, const struct holder *b)
 {
+	bool same_path = str_eq(a->path, b->path);
+
 	for (size_t i = 0; i < b->names.n; i++) {
-		if (clash(a, name, b, b->names.v[i]))
+		if (exclusive_hosts_clash(name, b->names.v[i], same_namespace(a, b), same_path))
 			return true;
 	}
 	return false;

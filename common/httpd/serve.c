@@ -72,6 +72,8 @@ static const char *header(struct MHD_Connection *c, const char *name)
 static const char *refusal_text(int status)
 {
 	switch (status) {
+	case MHD_HTTP_BAD_REQUEST:
+		return "the length of the body is told more than once\n";
 	case MHD_HTTP_NOT_FOUND:
 		return "not found\n";
 	case MHD_HTTP_METHOD_NOT_ALLOWED:
@@ -119,6 +121,9 @@ static enum MHD_Result send_refusal(struct httpd *h, struct MHD_Connection *c,
 	add_header(resp, MHD_HTTP_HEADER_CONTENT_TYPE, "text/plain; charset=utf-8");
 	if (r->allow[0])
 		add_header(resp, MHD_HTTP_HEADER_ALLOW, r->allow);
+	if (r->status ==
+	    MHD_HTTP_BAD_REQUEST) /* where the next request begins is anybody's guess */
+		add_header(resp, MHD_HTTP_HEADER_CONNECTION, "close");
 	return send_answer(h, c, r->status, resp,
 			   r->status == MHD_HTTP_SERVICE_UNAVAILABLE ? RETRY_AFTER_S : 0);
 }
@@ -200,16 +205,39 @@ static bool media_type_is(const char *value, const char *want)
 	return !*value || *value == ';';
 }
 
+static enum MHD_Result count_lengths(void *cls, enum MHD_ValueKind kind, const char *name,
+				     const char *value)
+{
+	int *n = cls;
+
+	(void)kind;
+	(void)value;
+	*n += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0 ||
+	      strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0;
+	return MHD_YES;
+}
+
+/* RFC 9112, 6.3: of two lengths one is a lie to somebody on the way; MHD takes the first. */
+static bool lengths_clash(struct MHD_Connection *c)
+{
+	int n = 0;
+
+	(void)MHD_get_connection_values(c, MHD_HEADER_KIND, count_lengths, &n);
+	return n > 1;
+}
+
 static void judge_headers(struct MHD_Connection *c, struct request *r)
 {
 	const char *length = header(c, MHD_HTTP_HEADER_CONTENT_LENGTH);
 
 	/* MHD has checked the digits; a number beyond 64 bits becomes the largest. */
 	r->declared = length ? strtoull(length, NULL, 10) : 0;
-	if (!r->route)
+	if (lengths_clash(c))
+		r->status = MHD_HTTP_BAD_REQUEST;
+	else if (!r->route)
 		return;
-	if (r->route->content_type &&
-	    !media_type_is(header(c, MHD_HTTP_HEADER_CONTENT_TYPE), r->route->content_type))
+	else if (r->route->content_type &&
+		 !media_type_is(header(c, MHD_HTTP_HEADER_CONTENT_TYPE), r->route->content_type))
 		r->status = MHD_HTTP_UNSUPPORTED_MEDIA_TYPE;
 	else if (r->declared > r->route->max_body)
 		r->status = MHD_HTTP_CONTENT_TOO_LARGE;

@@ -148,6 +148,7 @@ void store_place_copy(struct store_place *to, const struct store_place *from)
 	to->container = dup(from->container);
 	to->prefix = xstrdup(from->prefix ? from->prefix : "");
 	to->ca_pem = dup(from->ca_pem);
+	to->ca_file = dup(from->ca_file);
 }
 
 static void free_text(const char *s)
@@ -166,6 +167,7 @@ void store_place_done(struct store_place *p)
 	free_text(p->container);
 	free_text(p->prefix);
 	free_text(p->ca_pem);
+	free_text(p->ca_file);
 }
 
 int store_open(const struct store_place *place, const struct store_keys *keys, struct store **ret,
@@ -175,7 +177,7 @@ int store_open(const struct store_place *place, const struct store_keys *keys, s
 	int r;
 
 	store_place_copy(&s->place, place);
-	s->tls.ca_pem = s->place.ca_pem;
+	s->tls = (struct http_tls){ .ca_pem = s->place.ca_pem, .ca_file = s->place.ca_file };
 	if (keys)
 		store_keys_copy(&s->keys, keys);
 	r = open_it(s, e);
@@ -207,6 +209,17 @@ void store_free(struct store *s)
 const char *store_host(const struct store *s)
 {
 	return s->host;
+}
+
+char *store_origin(const struct store *s, bool token)
+{
+	const char *rest;
+
+	if (!token || !s->token_url)
+		return xasprintf("%s://%s", s->scheme, s->host);
+	rest = strstr(s->token_url, "//");
+	rest = rest ? rest + 2 : s->token_url;
+	return xstrndup(s->token_url, (size_t)(rest - s->token_url) + strcspn(rest, "/?#"));
 }
 
 char *store_full_key(const struct store *s, const char *key)

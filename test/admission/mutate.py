@@ -132,7 +132,11 @@ a container is one place everywhere@exclusive@!str_eq(where(mine, my_store), whe
 prefixes inside@exclusive@else if (is_inside(mine->prefix, other->prefix))@else if (false)
 prefixes around@exclusive@else if (is_inside(other->prefix, mine->prefix))@else if (false)
 prefixes that begin alike@exclusive@ && inner[n] == '/'@
-paths of one namespace@exclusive@(same_namespace && !str_eq(mine->path, other->path))@same_namespace
+paths of one namespace@exclusive@return same_path && str_eq(a, b)@return str_eq(a, b)
+a wildcard over another's name@exclusive@ || covers(a, b)@
+a name under another's wildcard@exclusive@ || covers(b, a)@
+wildcards of one namespace@exclusive@if (same_namespace)\n\t\treturn same_path@if (same_namespace && same_path)\n\t\treturn same_path
+what is covered needs a dot@exclusive@str_ends(host, wild + 1)@str_ends(host, wild + 2)
 """
 FILES = {"rules": "common/workerapp_rules.c", "store": "common/store_rules.c", "policy": "common/policy.c",
          "exclusive": "common/exclusive.c", "review": "webhook/review.c"}

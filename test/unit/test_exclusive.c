@@ -141,7 +141,15 @@ static void test_hosts(void **state)
 	hosts("hostnames: [b.example.com, a.example.com]", "namespace: other",
 	      "\"a.example.com\" is served by WorkerApp you of namespace other; write another host "
 	      "name: one is for one namespace");
-	hosts("hostnames: [b.example.com, '*.example.com']", "namespace: other", NULL);
+	hosts("hostnames: [b.example.org, '*.example.com']", "namespace: other",
+	      "\"*.example.com\" overlaps \"x.example.com\", which is served by WorkerApp you of "
+	      "namespace "
+	      "other; write a host name apart from it: a wildcard and the names under it are for "
+	      "one "
+	      "namespace");
+	hosts("hostnames: [b.example.com, '*.example.com']", "namespace: acme", NULL);
+	hosts("hostnames: ['*.example.org', example.com, b.a.example.com]", "namespace: other",
+	      NULL);
 	hosts("replicas: 3", "namespace: other", NULL);
 }
 

@@ -107,26 +107,6 @@ static void test_all_at_once(void **state)
 	workerapp_free(app);
 }
 
-/* The controller's net: only what changes, whatever else is wrong, even when spec is the same. */
-static void test_transition_alone(void **state)
-{
-	struct rules_facts facts = { .table = celld_table_builtin() };
-	struct faults faults = FAULTS_INIT;
-	struct workerapp *old = rules_app("spec: {storage: {sizeGi: 10}, " BAD "}");
-	struct workerapp *app = rules_app("spec: {storage: {sizeGi: 9}, " BAD "}");
-
-	(void)state;
-	workerapp_rules_transition(app, old, &facts, &faults, NULL);
-	assert_int_equal(faults.n, 1);
-	assert_string_equal(faults.v[0].rule, "storage-shrinks");
-	assert_string_equal(faults.v[0].values, "10 -> 9");
-	faults_done(&faults);
-	workerapp_rules_transition(app, app, &facts, &faults, NULL);
-	assert_int_equal(faults.n, 0);
-	workerapp_free(old);
-	workerapp_free(app);
-}
-
 /* A feature that no version of a table has. */
 static void test_table_without_the_feature(void **state)
 {
@@ -216,7 +196,6 @@ int main(void)
 		cmocka_unit_test(test_ratchet),
 		cmocka_unit_test(test_terminating),
 		cmocka_unit_test(test_all_at_once),
-		cmocka_unit_test(test_transition_alone),
 		cmocka_unit_test(test_table_without_the_feature),
 		cmocka_unit_test(test_name_with_two_rows),
 		cmocka_unit_test(test_long_warning),
