@@ -6,7 +6,7 @@
 #include "common/kube/client.h"
 #include "common/log.h"
 #include "controller/compare.h"
-#include "controller/turn.h"
+#include "controller/takeover.h"
 
 struct child {
 	enum cache_kind kind;
@@ -175,8 +175,12 @@ int children_put(struct turn *t, enum cache_kind kind, struct json *object, stru
 	} else if (!children_held(t, kind, name, want)) {
 		/* without force a creation cannot take over what somebody has made in the meantime */
 		how.force = live != NULL;
-		if (live)
+		if (live) {
 			pin(want, live);
+			r = takeover_cached(t, kind, &live, e);
+			if (r)
+				return r;
+		}
 		r = kube_apply(t->o->client, &cache_kinds[kind], t->app->namespace, want, &how,
 			       &answer, e);
 		if (r)
