@@ -37,7 +37,7 @@ restarted() { kubectl -n $OPERATOR get pods -o 'jsonpath={.items[*].status.conta
 # works NUMBER: the spec changes, the fleet follows; what is wrong is refused
 works() {
 	record "roll$1"
-	patch web "{\"env\":[{\"name\":\"ROUND\",\"value\":\"$1\"}]}" > /dev/null
+	patch web "{\"env\":[{\"name\":\"RUST_LOG\",\"value\":\"info,round$1=debug\"}]}" > /dev/null
 	check "a change rolls" ready $ns web 180
 	invariants one-down steps rest
 	check "a wrong one is refused" contains "$(patch web '{"celld":{"image":"ghcr.io/denoland/celld:v0.4.1"}}' 2>&1)" acknowledgement
