@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BIN = pathlib.Path(os.environ.get("BIN", ROOT / "build/debug/bin")).resolve()
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # Flags of other tools that the pages name.
-OTHERS = set("--all --all-namespaces --api-group --args --as --create-namespace --for --force-conflicts --namespace --nodes --previous --raw --replicas --reset-then-reuse-values --reuse-values --server-side --set --show-managed-fields --tail --take-ownership --timeout --type --wait".split())
+OTHERS = set("--all --all-namespaces --api-group --args --as --create-namespace --for --force-conflicts --namespace --nodes --overwrite --previous --raw --replicas --reset-then-reuse-values --reuse-values --server-side --set --show-managed-fields --tail --take-ownership --timeout --type --wait".split())
 # Reasons of conditions at their best: nothing to do.
 GOOD = set("Configured InSync Tracking Ready Validated Observed RouteObserved IngressReconciled VirtualServiceReconciled PolicyReconciled "
            "ScaledObjectReconciled".split())
