@@ -147,8 +147,8 @@ static void print_rollout(const struct run *run, const struct json *v)
 	const struct json *f = json_get(v, "fleet"), *r = json_get(v, "rollout");
 	const char *since = text(r, "since"), *revision = text(r, "targetRevision");
 
-	line(run, "Fleet",
-	     xasprintf("%lld pods, %lld ready, %lld updated, %lld cells restoring",
+	line(run, "Pods",
+	     xasprintf("%lld, %lld ready, %lld updated, %lld cells restoring",
 		       (long long)number(f, "replicas"), (long long)number(f, "ready"),
 		       (long long)number(f, "updated"), (long long)number(f, "restoring")));
 	if (!r)

@@ -115,7 +115,7 @@ void callee_failed(struct callee *e, int64_t now_ms, const struct err *why, doub
 		return;
 	e->failures++;
 	pause = pause_of(e);
-	pause += (int64_t)((double)(pause / 4) * random);
+	pause += (int64_t)((double)pause * random / 4);
 	if (pause < why->retry_after_ms)
 		pause = why->retry_after_ms;
 	e->until_ms = now_ms + pause;

@@ -6,7 +6,7 @@
 #include "common/kube/client.h"
 #include "common/log.h"
 #include "controller/compare.h"
-#include "controller/turn.h"
+#include "controller/takeover.h"
 
 struct child {
 	enum cache_kind kind;
@@ -210,22 +210,25 @@ static void wrote(struct turn *t, enum cache_kind kind, const struct json *want,
 		 cache_kinds[kind].kind, "name", name, NULL);
 }
 
-/* One that is there. */
-static int update(struct turn *t, enum cache_kind kind, struct json *want, const struct json *live,
+/* One that is there; *live may be read anew. */
+static int update(struct turn *t, enum cache_kind kind, struct json *want, struct json **live,
 		  struct json **ret_answer, struct err *e)
 {
 	const char *name = json_str(json_path(want, "metadata", "name", NULL));
 	int r;
 
-	if (!children_is_ours(t, live))
-		return foreign(t, live, e);
-	if (!compare_differs(want, live, DESIRED_MANAGER)) {
+	if (!children_is_ours(t, *live))
+		return foreign(t, *live, e);
+	if (!compare_differs(want, *live, DESIRED_MANAGER)) {
 		recall_fight(t, kind, name);
 		return 0;
 	}
 	if (children_held(t, kind, name, want))
 		return 0;
-	pin(want, live);
+	pin(want, *live);
+	r = takeover_cached(t, kind, live, e);
+	if (r)
+		return r;
 	r = write_child(t, kind, want, true, ret_answer, e);
 	if (r)
 		return err_wrap(e, "applying %s %s", cache_kinds[kind].kind, name);
@@ -250,7 +253,7 @@ int children_put(struct turn *t, enum cache_kind kind, struct json *object, stru
 			wrote(t, kind, want, answer, false);
 	}
 	if (live)
-		r = update(t, kind, want, live, &answer, e);
+		r = update(t, kind, want, &live, &answer, e);
 	if (!r && ret_live)
 		*ret_live = answer ? take(answer) : take(live);
 	return r;

@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BIN = pathlib.Path(os.environ.get("BIN", ROOT / "build/debug/bin")).resolve()
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # Flags of other tools that the pages name.
-OTHERS = set("--all --all-namespaces --api-group --args --as --create-namespace --for --force-conflicts --namespace --nodes --previous --raw --replicas --reset-then-reuse-values --reuse-values --server-side --set --show-managed-fields --tail --take-ownership --timeout --type --wait".split())
+OTHERS = set("--all --all-namespaces --api-group --args --as --create-namespace --for --force-conflicts --namespace --nodes --overwrite --previous --raw --replicas --reset-then-reuse-values --reuse-values --server-side --set --show-managed-fields --tail --take-ownership --timeout --type --wait".split())
 # Reasons of conditions at their best: nothing to do.
 GOOD = set("Configured InSync Tracking Ready Validated Observed RouteObserved IngressReconciled VirtualServiceReconciled PolicyReconciled "
            "ScaledObjectReconciled".split())
@@ -107,7 +107,7 @@ def links():
 
 def flags():
     known = set(OTHERS)
-    for command in (["celld-webhook"], ["celld-controller"], ["kubectl-celld"], ["kubectl-celld", "validate"], ["kubectl-celld", "render"], ["kubectl-celld", "qualify"]):
+    for command in (["celld-webhook"], ["celld-controller"], ["kubectl-celld"], ["kubectl-celld", "validate"], ["kubectl-celld", "render"], ["kubectl-celld", "status"], ["kubectl-celld", "qualify"]):
         r = run(BIN / command[0], *command[1:], "--help")
         known.update(re.findall(r"--[a-z][a-z0-9-]*", r.stdout))
     for page in PAGES:

@@ -2,7 +2,7 @@
 """together.py RECORD LIMIT FLEETS - of many fleets that roll for one cause, judged by the watch events in RECORD.* alone: how
 many roll at once, and each how often.
 
-A fleet rolls from the first partition below its replicas until the partition is back at rest. Never more than LIMIT of them do,
+A fleet rolls from the write that takes its partition away from rest until that which brings it back. Never more than LIMIT of them do,
 LIMIT is reached, all FLEETS do, none twice, and each of their pods is replaced once.
 """
 import sys
@@ -19,12 +19,11 @@ def main():
             pods.setdefault(m["name"], set()).add(m["uid"])
         if obj["kind"] != "StatefulSet":
             continue
-        partition, replicas = History.partition(obj), obj["spec"]["replicas"]
-        if partition < replicas and m["name"] not in rolling:
+        if History.partition(obj) == REST:
+            rolling.discard(m["name"])
+        elif m["name"] not in rolling:
             rolling.add(m["name"])
             begun[m["name"]] = begun.get(m["name"], 0) + 1
-        elif partition == REST:
-            rolling.discard(m["name"])
         if len(rolling) > limit and len(rolling) > most:
             problems.append(f"at resourceVersion {rv}: {len(rolling)} roll together: {', '.join(sorted(rolling))}")
         most = max(most, len(rolling))

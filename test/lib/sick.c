@@ -353,7 +353,7 @@ static void make_certificates(struct sick *s)
 struct sick *sick_start(bool tls, const char *other)
 {
 	struct sick *s = xcalloc(1, sizeof(*s));
-	struct sockaddr_in a;
+	struct sockaddr_in a = { .sin_family = AF_INET };
 	socklen_t n = sizeof(a);
 	pthread_condattr_t attr;
 

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """A store that speaks S3 and can be made to fail in every way, while it runs; for the tests of deploy tracking. It checks nobody.
 
-sick_store.py PORT TLS-PORT CONTROL-PORT DIR      on 127.0.0.1; DIR has fine.pem and expired.pem, certificate and key each
+sick_store.py PORT CONTROL-PORT [TLS-PORT DIR]      on 127.0.0.1, or on $BIND; DIR has fine.pem and expired.pem, certificate and key
+each
 
-GET http://127.0.0.1:CONTROL-PORT/MODE?VERSION switches both doors; its answer is a line for each: calls since the last switch
+GET http://127.0.0.1:CONTROL-PORT/MODE?VERSION switches its doors; its answer is a line for each: calls since the last switch
 (requests, and connections without one) and seconds. MODE: fine (the pointer names VERSION), stopped, hang, storm, garbage, huge,
-redirect, region, expired (as fine, but for the certificate), count (switches nothing).
+redirect, region, mirror (refuses, and says back what it was sent), expired (as fine, but for the certificate), count (switches nothing).
 """
 import http.server
+import os
+import re
 import socket
 import ssl
 import sys
@@ -15,15 +18,18 @@ import threading
 import time
 import urllib.parse
 
-ports = {"http": int(sys.argv[1]), "https": int(sys.argv[2])}
+bind = os.environ.get("BIND", "127.0.0.1")
+ports = {"http": int(sys.argv[1])}
 contexts = {}
-for name in ("fine", "expired"):
-    contexts[name] = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    contexts[name].load_cert_chain(f"{sys.argv[4]}/{name}.pem")
+if len(sys.argv) > 3:
+    ports["https"] = int(sys.argv[3])
+    for name in ("fine", "expired"):
+        contexts[name] = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        contexts[name].load_cert_chain(f"{sys.argv[4]}/{name}.pem")
 
 lock = threading.RLock()
 mode, version, since = "fine", "v1", time.monotonic()
-calls = {"http": 0, "https": 0}
+calls = {door: 0 for door in ports}
 connections = set()
 doors = {}
 
@@ -34,7 +40,7 @@ def reply(s, status, body=b"", *headers):
     return True
 
 
-def answer(s):
+def answer(s, head):
     if mode in ("fine", "expired"):
         return reply(s, "200 OK", b'{"version":"%s"}' % version.encode(), f'ETag: "{version}"')
     if mode == "hang":
@@ -52,6 +58,11 @@ def answer(s):
         return reply(s, "307 Temporary Redirect", b"", "Location: http://169.254.169.254/latest/meta-data")
     if mode == "region":
         return reply(s, "301 Moved Permanently", b"<Error><Code>PermanentRedirect</Code></Error>", "x-amz-bucket-region: eu-west-1")
+    if mode == "mirror":
+        word = (re.findall(rb"(?i)token: ([A-Za-z0-9-]+)|Bearer ([A-Za-z0-9-]+)|Credential=([A-Za-z0-9-]+)", head) or [(b"x",)])[0]
+        word = max(word, key=len)
+        body = b"<Error><Code>%s</Code><Region>%s</Region><Message>%s</Message></Error>" % (word, word, head)
+        return reply(s, "403 " + word.decode(), body, "x-amz-request-id: " + word.decode())
     return False
 
 
@@ -72,7 +83,7 @@ def serve(s, door):
             with lock:
                 calls[door] += not first
             first = False
-            if not answer(s):
+            if not answer(s, head):
                 return
     except OSError:
         pass
@@ -97,7 +108,7 @@ def accept(listener, door):
 def open_doors():
     for door, port in ports.items():
         if door not in doors:
-            doors[door] = socket.create_server(("127.0.0.1", port), backlog=128)
+            doors[door] = socket.create_server((bind, port), backlog=128)
             threading.Thread(target=accept, args=(doors[door], door), daemon=True).start()
 
 
@@ -136,4 +147,4 @@ class Control(http.server.BaseHTTPRequestHandler):
 
 
 open_doors()
-http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[3])), Control).serve_forever()
+http.server.ThreadingHTTPServer((bind, int(sys.argv[2])), Control).serve_forever()

@@ -11,7 +11,7 @@
 
 #include "controller/callees.h"
 
-enum { MINUTE = 60000 };
+static const int64_t minute = 60000;
 
 static struct err failure(int retry_after_ms)
 {
@@ -24,7 +24,7 @@ static struct err failure(int retry_after_ms)
 
 static void test_users(void **state)
 {
-	struct callees *all = callees_new(0, 4 * MINUTE);
+	struct callees *all = callees_new(0, 4 * minute);
 	struct callee *a = callee_take(all, "https://a"), *b = callee_take(all, "https://b");
 
 	(void)state;
@@ -43,7 +43,7 @@ static void test_users(void **state)
 
 static void test_room(void **state)
 {
-	struct callees *all = callees_new(0, 4 * MINUTE);
+	struct callees *all = callees_new(0, 4 * minute);
 	struct callee *e = callee_take(all, "https://a");
 	const struct err why = failure(0);
 
@@ -68,7 +68,7 @@ static void test_room(void **state)
 
 static void test_pauses(void **state)
 {
-	struct callees *all = callees_new(0, 4 * MINUTE);
+	struct callees *all = callees_new(0, 4 * minute);
 	struct callee *e = callee_take(all, "https://a");
 	struct err why = failure(0);
 
@@ -102,17 +102,17 @@ static void test_requests_a_minute(void **state)
 {
 	static const int most[] = { 18, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1 };
 	int got[array_len(most)] = { 0 };
-	struct callees *all = callees_new(0, 4 * MINUTE);
+	struct callees *all = callees_new(0, 4 * minute);
 	struct callee *e = callee_take(all, "https://a");
 	const struct err why = failure(0);
 
 	(void)state;
-	for (int64_t now = 0; now < (int64_t)array_len(most) * MINUTE; now += 50) {
+	for (int64_t now = 0; now < (int64_t)array_len(most) * minute; now += 50) {
 		int begun = 0;
 
 		for (; now >= callee_rests_until(e) && callee_has_room(e); begun++)
 			callee_begin(e);
-		got[now / MINUTE] += begun;
+		got[now / minute] += begun;
 		while (begun--) {
 			callee_end(e);
 			callee_failed(e, now, &why, 0);

@@ -13,9 +13,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rsa.h>
+
 #include <cmocka.h>
 
 #include "common/clock.h"
+#include "common/codec.h"
+#include "common/json.h"
 #include "test/lib/sick.h"
 #include "test/lib/tracker_fixture.h"
 
@@ -218,9 +224,132 @@ static void test_tls(void **state)
 	run(true, tls, array_len(tls));
 }
 
+/* --- tokens ----------------------------------------------------------------------------------- */
+
+/* {"data":{"GOOGLE_SERVICE_ACCOUNT_KEY": ...}} with a fresh key. The caller's. */
+static char *account(const char *token_url)
+{
+	EVP_PKEY *key = EVP_RSA_gen(2048);
+	BIO *b = BIO_new(BIO_s_mem());
+	cleanup_json struct json *j = json_new_object(), *secret = json_new_object();
+	cleanup(freep) char *pem = NULL;
+	cleanup(freep) char *text = NULL;
+	cleanup(freep) char *base64 = NULL;
+	char *p;
+	long n;
+
+	assert_true(key && b && PEM_write_bio_PrivateKey(b, key, NULL, NULL, 0, NULL, NULL) == 1);
+	n = BIO_get_mem_data(b, &p);
+	pem = xstrndup(p, (size_t)n);
+	BIO_free(b);
+	EVP_PKEY_free(key);
+	json_set_str(j, "client_email", "celld@test");
+	json_set_str(j, "private_key", pem);
+	json_set_str(j, "token_uri", token_url);
+	text = json_text(j);
+	base64 = codec_base64_encode(text, strlen(text));
+	json_set_str(json_object_at(secret, "data"), "GOOGLE_SERVICE_ACCOUNT_KEY", base64);
+	return json_text(secret);
+}
+
+static void follow_gs(struct fixture *f, const char *app, const char *secret)
+{
+	const struct store_place place = { .scheme = SCHEME_GS,
+					   .container = "cells",
+					   .prefix = app };
+	struct strlist names = STRLIST_INIT;
+
+	strlist_add(&names, secret);
+	secrets_want(f->t.secrets, app, "shop", &names);
+	tracker_want(f->t.tracker, app, &place, "shop", secret, true);
+	strlist_done(&names);
+}
+
+static void until_one(struct fixture *f, const char *app, enum track_state state, const char *why)
+{
+	for (;;) {
+		struct track_facts facts;
+
+		tracker_facts(f->t.tracker, app, &facts);
+		if (facts.state == state && str_eq(facts.why, why))
+			return;
+		tracker_news(&f->t);
+	}
+}
+
+/* One tenant's tokens come from where nobody answers: those of others at the same store are read on. */
+static void test_tokens(void **state)
+{
+	struct script_step api[] = {
+		secret_step, { .want = "GET /api/v1/namespaces/shop/secrets/google", .again = true }
+	};
+	struct tracker_opts o = { .interval_ms = INTERVAL_MS, .pause_ms = 60000 };
+	struct strlist local = STRLIST_INIT;
+	cleanup(freep) char *secret = NULL;
+	struct fixture f = { .other = NULL };
+	struct track_facts facts;
+
+	(void)state;
+	f.store = sick_start(false, NULL);
+	f.elsewhere = sick_start(false, NULL);
+	secret = account(sick_url(f.elsewhere));
+	api[1].body = secret;
+	strlist_add(&local, sick_url(f.store));
+	o.gs_endpoint = sick_url(f.store);
+	sick_switch(f.store, SICK_FINE, TRACKER_POINTER("v1"));
+	sick_switch(f.elsewhere, SICK_STORM, NULL);
+	tracker_begin(&f.t, api, array_len(api), &local, &o, 3600000);
+	follow_gs(&f, "shop/hmac", "keys");
+	until_one(&f, "shop/hmac", TRACK_READ, "");
+	follow_gs(&f, "shop/account", "google");
+	until_one(&f, "shop/account", TRACK_FAILED, "no token for the service account: status 503");
+	assert_true(sick_wait(f.store, sick_calls(f.store) + 3));
+	tracker_facts(f.t.tracker, "shop/hmac", &facts);
+	assert_int_equal(facts.state, TRACK_READ);
+	tracker_end(&f.t);
+	strlist_done(&local);
+	sick_stop(f.store);
+	sick_stop(f.elsewhere);
+}
+
+/* And with a token it goes on at the store. */
+static void test_tokens_come(void **state)
+{
+	struct script_step api[] = { { .want = "GET /api/v1/namespaces/shop/secrets/google",
+				       .again = true } };
+	struct tracker_opts o = { .interval_ms = INTERVAL_MS, .pause_ms = PAUSE_MS };
+	struct strlist local = STRLIST_INIT;
+	cleanup(freep) char *secret = NULL;
+	cleanup(freep) char *why = NULL;
+	struct fixture f = { .other = NULL };
+
+	(void)state;
+	f.store = sick_start(false, NULL);
+	f.elsewhere = sick_start(false, NULL);
+	secret = account(sick_url(f.elsewhere));
+	api[0].body = secret;
+	strlist_add(&local, sick_url(f.store));
+	o.gs_endpoint = sick_url(f.store);
+	sick_switch(f.store, SICK_FINE, TRACKER_POINTER("v1"));
+	sick_switch(f.elsewhere, SICK_STOPPED, NULL);
+	tracker_begin(&f.t, api, array_len(api), &local, &o, 3600000);
+	follow_gs(&f, "shop/account", "google");
+	why = xasprintf("%s cannot be reached", sick_url(f.elsewhere));
+	until_one(&f, "shop/account", TRACK_FAILED, why);
+	assert_int_equal(sick_calls(f.store), 0);
+	sick_switch(f.elsewhere, SICK_FINE, "{\"access_token\":\"T\",\"expires_in\":3600}");
+	until_one(&f, "shop/account", TRACK_READ, "");
+	tracker_end(&f.t);
+	strlist_done(&local);
+	sick_stop(f.store);
+	sick_stop(f.elsewhere);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tokens),
+		cmocka_unit_test(test_tokens_come),
 		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_tls),
 	};

@@ -22,7 +22,7 @@ mkdir -p "$work"
 		cat $name.crt $name.key > $name.pem
 	done
 ) > "$work/openssl.log" 2>&1 || bad "certificates"
-python3 "$root/test/neighbours/sick_store.py" 18110 18111 18112 "$work" > "$work/store.log" 2>&1 &
+python3 "$root/test/neighbours/sick_store.py" 18110 18112 18111 "$work" > "$work/store.log" 2>&1 &
 store=$!
 check "the store is there" until_ 20 curl -sf -o /dev/null "$control/fine?v1"
 
