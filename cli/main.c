@@ -1,6 +1,7 @@
 /* kubectl-celld: a kubectl plugin; each command is a row of the table. */
 #include <stdio.h>
 
+#include "cli/fleet_status.h"
 #include "cli/input.h"
 #include "cli/qualify.h"
 #include "cli/render.h"
@@ -18,6 +19,7 @@ static const struct command commands[] = {
 	{ "validate", validate_main, "judge WorkerApps in files by the rules of the webhook" },
 	{ "render", render_main,
 	  "print every object that the controller would make of a WorkerApp" },
+	{ "status", fleet_status_main, "show fleets: phase, storage, rollout, pods, conditions" },
 	{ "qualify", qualify_main, "test whether an object store can be trusted with cells" },
 };
 

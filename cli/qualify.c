@@ -11,7 +11,7 @@
 #include "common/json.h"
 
 struct options {
-	const char *bucket, *endpoint, *region, *account, *prefix, *report;
+	const char *bucket, *endpoint, *region, *account, *prefix, *report, *ca_file;
 	bool allow_http, help;
 	int64_t writers, rounds;
 	const char *image, *secret, *namespace;
@@ -45,7 +45,7 @@ static const char *const reports[] = { "text", "json", NULL };
 
 /* --- command line ----------------------------------------------------------------------------- */
 
-enum { ROWS = 13 };
+enum { ROWS = 14 };
 
 static void rows(struct options *o, struct flag to[ROWS])
 {
@@ -60,6 +60,8 @@ static void rows(struct options *o, struct flag to[ROWS])
 		  "of the container; az only" },
 		{ "allow-http", 0, FLAG_BOOL, &o->allow_http, NULL, 0, 0, NULL, NULL,
 		  "permit an http:// endpoint" },
+		{ "ca-file", 0, FLAG_STRING, &o->ca_file, NULL, 0, 0, NULL, "FILE",
+		  "authorities (PEM) that the endpoint is verified by, instead of the system's" },
 		{ "writers", 0, FLAG_INT, &o->writers, "8", 2, 256, NULL, NULL,
 		  "writers that race for one object" },
 		{ "rounds", 0, FLAG_INT, &o->rounds, "32", 0, 1000000, NULL, NULL,
@@ -461,6 +463,8 @@ static int start(struct run *run)
 		return usage(run,
 			     "--bucket: write s3://NAME, gs://NAME or az://NAME, with a prefix or "
 			     "without");
+	if (run->o.image && run->o.ca_file)
+		return usage(run, "--ca-file is a file of this machine, which a Job does not have");
 	if (run->o.image)
 		return print_job(run);
 	run->place.endpoint = run->o.endpoint;
@@ -469,6 +473,7 @@ static int start(struct run *run)
 	run->place.container = run->container;
 	run->place.prefix = run->prefix;
 	run->place.allow_http = run->o.allow_http;
+	run->place.ca_file = run->o.ca_file;
 	read_keys(run);
 	if (http_global_init(&run->e) || store_open(&run->place, &run->keys, &run->store, &run->e))
 		return usage(run, run->e.message);
@@ -505,5 +510,6 @@ int qualify_run(int argc, char **argv, FILE *out, FILE *err)
 
 int qualify_main(int argc, char **argv)
 {
+	secret_protect();
 	return qualify_run(argc, argv, stdout, stderr);
 }

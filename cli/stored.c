@@ -69,6 +69,20 @@ int stored_get(struct stored *s, const struct kube_kind *kind, const struct json
 	return r ? err_wrap(e, "%s/%s", namespace_of(s, object), name) : 0;
 }
 
+int stored_list(struct stored *s, const struct kube_kind *kind, bool everywhere,
+		const char *selector, struct json **ret, struct err *e)
+{
+	int r = kube_list(s->client, kind, everywhere ? NULL : s->namespace, selector, PATIENCE_MS,
+			  ret, e);
+
+	return r ? err_wrap(e, "%s", kind->plural) : 0;
+}
+
+const char *stored_namespace(const struct stored *s)
+{
+	return s->namespace;
+}
+
 int stored_users(struct stored *s, const struct json *store, struct strlist *ret, struct err *e)
 {
 	const char *name = json_get_str(json_get(store, "metadata"), "name");

@@ -27,6 +27,14 @@ define_cleanup(struct stored *, stored_close);
  */
 int stored_get(struct stored *s, const struct kube_kind *kind, const struct json *object,
 	       struct json **ret, struct err *e);
+/*
+ * The objects of that kind that a label selector (NULL: all) chooses, as a list with "items": of the namespace above, or of
+ * all namespaces. Errors are those of kube_list.
+ */
+int stored_list(struct stored *s, const struct kube_kind *kind, bool everywhere,
+		const char *selector, struct json **ret, struct err *e);
+/* The namespace above. Lent. */
+const char *stored_namespace(const struct stored *s);
 /* The apps that use a store and roll, as "namespace/name". */
 int stored_users(struct stored *s, const struct json *store, struct strlist *ret, struct err *e);
 

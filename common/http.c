@@ -1,6 +1,5 @@
 #include "common/http.h"
 
-#include <curl/curl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -11,13 +10,16 @@
 #include <sys/socket.h>
 
 #include "common/clock.h"
+#include "common/http_room.h"
 
 enum {
 	CONNECT_MS = 10000,
 	DEFAULT_RESPONSE = 1 << 20,
-	ERROR_BODY = 64 << 10, /* what is kept of the body of a stream that was refused */
-	HEADERS = 32 << 10,    /* longer ones are cut */
-	RETRY_AFTER_S = 600,   /* the longest pause that a server can make us take */
+	ERROR_BODY = 64 << 10,	   /* what is kept of the body of a stream that was refused */
+	HEADERS = 32 << 10,	   /* longer ones are cut, */
+	HEAD = 256 << 10,	   /* and those that do not end are an error */
+	ONE_SHOT_BUFFER = 4 << 10, /* many at once, and short */
+	RETRY_AFTER_S = 600,	   /* the longest pause that a server can make us take */
 	KEEP_IDLE_S = 30,
 	KEEP_INTERVAL_S = 15,
 	UNACKED_MS = 60000, /* sent data or probes without any acknowledgement: the peer is dead */
@@ -28,28 +30,6 @@ struct http_cancel {
 	pthread_mutex_t lock; /* of loops */
 	struct http_loop *loops;
 	atomic_bool triggered;
-};
-
-struct http_transfer {
-	struct http_transfer *prev, *next;
-	CURL *easy;
-	struct curl_slist *headers, *connect_to;
-	struct http_handler handler;
-	struct http_response response;
-	bool stream;	/* 2xx bodies go to handler.data */
-	bool stopped;	/* data() said so */
-	bool local;	/* no_local has refused an address */
-	CURLcode setup; /* not CURLE_OK: never added to the multi handle */
-	char why[CURL_ERROR_SIZE];
-};
-
-struct http_loop {
-	CURLM *multi;
-	struct http_cancel *cancel;
-	struct http_loop *prev, *next; /* in cancel->loops */
-	struct http_transfer *transfers;
-	size_t unborn; /* transfers whose setup failed: done() is due */
-	CURL *spare;   /* an easy handle with its TLS sessions, for the next transfer */
 };
 
 int http_global_init(struct err *e)
@@ -139,6 +119,9 @@ static size_t on_header(char *bytes, size_t one, size_t n, void *transfer)
 	(void)one;
 	if (n > 5 && memcmp(bytes, "HTTP/", 5) == 0)
 		buf_clear(&t->response.headers); /* of an interim answer */
+	t->head += n;
+	if (t->head > HEAD)
+		return 0;
 	if (n <= 2 && t->handler.head)
 		head(t);
 	if (t->response.headers.len + n <= HEADERS)
@@ -158,6 +141,8 @@ static size_t on_body(char *bytes, size_t one, size_t n, void *transfer)
 		t->stopped = !t->handler.data(t->handler.ctx, bytes, n);
 		return t->stopped ? 0 : n;
 	}
+	if (!http_room_take(t, n))
+		return t->evicted ? 0 : CURL_WRITEFUNC_PAUSE;
 	if (t->stream && n > body->max - body->len)
 		n = body->max - body->len;
 	buf_add(body, bytes, n);
@@ -189,6 +174,8 @@ static curl_socket_t on_open(void *transfer, curlsocktype purpose, struct curl_s
 
 static enum err_code code_of(const struct http_transfer *t, CURLcode rc)
 {
+	long sent = 0;
+
 	switch (rc) {
 	case CURLE_OPERATION_TIMEDOUT:
 		return ERR_TIMEOUT;
@@ -201,8 +188,10 @@ static enum err_code code_of(const struct http_transfer *t, CURLcode rc)
 	case CURLE_SSL_CONNECT_ERROR:
 		return ERR_UNAVAILABLE;
 	case CURLE_URL_MALFORMAT:
-	case CURLE_UNSUPPORTED_PROTOCOL:
 		return ERR_INVALID;
+	case CURLE_UNSUPPORTED_PROTOCOL: /* of the URL; or the peer's, when something was sent */
+		(void)curl_easy_getinfo(t->easy, CURLINFO_REQUEST_SIZE, &sent);
+		return sent > 0 ? ERR_PROTOCOL : ERR_INVALID;
 	case CURLE_FILESIZE_EXCEEDED:
 		return ERR_TOO_LARGE;
 	case CURLE_WRITE_ERROR:
@@ -220,6 +209,8 @@ static int failure(const struct http_transfer *t, CURLcode rc, struct err *e)
 	if (code == ERR_FORBIDDEN)
 		return err_set(e, code,
 			       "the host is at a loopback, link-local or metadata address");
+	if (t->head > HEAD)
+		return err_set(e, ERR_TOO_LARGE, "head is longer than %d bytes", HEAD);
 	if (code == ERR_TOO_LARGE)
 		return err_set(e, code, "answer is longer than %zu bytes", t->response.body.max);
 	if (code == ERR_CANCELED)
@@ -360,8 +351,10 @@ static void set_network(struct http_transfer *t, const struct http_request *r)
 	set(t, CURLOPT_CONNECTTIMEOUT_MS,
 	    (long)(r->connect_timeout_ms > 0 ? r->connect_timeout_ms : CONNECT_MS));
 	set(t, CURLOPT_TIMEOUT_MS, (long)r->timeout_ms);
-	if (r->one_shot)
+	if (r->one_shot) {
 		set(t, CURLOPT_FORBID_REUSE, 1L);
+		set(t, CURLOPT_BUFFERSIZE, (long)ONE_SHOT_BUFFER);
+	}
 }
 
 static void set_all(struct http_transfer *t, const struct http_request *r)
@@ -388,14 +381,6 @@ static void set_all(struct http_transfer *t, const struct http_request *r)
 		t->setup = CURLE_OPERATION_TIMEDOUT;
 }
 
-static void transfer_detach(struct http_loop *l, struct http_transfer *t)
-{
-	if (t->setup == CURLE_OK)
-		(void)curl_multi_remove_handle(l->multi, t->easy);
-	else
-		l->unborn--;
-}
-
 static void transfer_unlink(struct http_loop *l, struct http_transfer *t)
 {
 	if (t == l->transfers)
@@ -404,13 +389,18 @@ static void transfer_unlink(struct http_loop *l, struct http_transfer *t)
 		t->prev->next = t->next;
 	if (t->next)
 		t->next->prev = t->prev;
-	transfer_detach(l, t);
+	if (t->setup == CURLE_OK)
+		(void)curl_multi_remove_handle(l->multi, t->easy);
+	else
+		l->unborn--;
+	l->evicted -= t->evicted;
 }
 
 static void transfer_free(struct http_loop *l, struct http_transfer *t)
 {
+	http_room_give(l, t);
 	curl_easy_reset(t->easy);
-	if (l->spare)
+	if (l->spare || t->one_shot)
 		curl_easy_cleanup(t->easy);
 	else
 		l->spare = t->easy;
@@ -428,7 +418,9 @@ struct http_transfer *http_loop_start(struct http_loop *l, const struct http_req
 	struct http_transfer *t = xcalloc(1, sizeof(*t));
 
 	t->handler = *h;
+	t->loop = l;
 	t->stream = h->data != NULL;
+	t->one_shot = r->one_shot;
 	t->easy = l->spare ? take(l->spare) : curl_easy_init();
 	if (!t->easy)
 		abort();
@@ -466,6 +458,8 @@ static void finish(struct http_loop *l, struct http_transfer *t, CURLcode rc)
 
 		t->response.date_ms = s < 0 ? -1 : (int64_t)s * 1000;
 	}
+	if (rc == CURLE_OK && !buf_ok(&t->response.body))
+		rc = CURLE_WRITE_ERROR; /* its last bytes were too many */
 	if (rc != CURLE_OK)
 		(void)failure(t, rc, &e);
 	transfer_unlink(l, t);
@@ -494,15 +488,17 @@ void http_loop_free(struct http_loop *l)
 		return;
 	if (l->cancel)
 		cancel_leave(l);
-	for (struct http_transfer *t = l->transfers, *next; t; t = next) {
-		next = t->next;
-		transfer_detach(l, t);
-		transfer_free(l, t);
-	}
+	while (l->transfers)
+		http_loop_stop(l, l->transfers);
 	if (l->spare)
 		curl_easy_cleanup(l->spare);
 	(void)curl_multi_cleanup(l->multi);
 	free(l);
+}
+
+void http_loop_hold(struct http_loop *l, size_t max)
+{
+	l->hold.max = max;
 }
 
 void http_loop_wake(struct http_loop *l)
@@ -521,14 +517,26 @@ static void deliver_unborn(struct http_loop *l)
 	}
 }
 
+static void deliver_evicted(struct http_loop *l)
+{
+	while (l->evicted) {
+		struct http_transfer *t = l->transfers;
+
+		while (!t->evicted)
+			t = t->next;
+		finish(l, t, CURLE_FILESIZE_EXCEEDED);
+	}
+}
+
 /* Ended transfers; false: there was none. */
 static bool deliver(struct http_loop *l)
 {
-	bool any = l->unborn > 0;
+	bool any = l->unborn > 0 || l->evicted > 0;
 	CURLMsg *m;
 	int left;
 
 	deliver_unborn(l);
+	deliver_evicted(l);
 	while ((m = curl_multi_info_read(l->multi, &left))) {
 		struct http_transfer *t = NULL;
 		CURLcode rc = m->data.result;

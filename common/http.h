@@ -145,9 +145,12 @@ struct http_batch;
 struct http_batch_limits {
 	int in_flight; /* at once, >= 1 */
 	int slow_in_flight; /* the same for those of http_batch_add_slow, which take none of the others' places */
-	int64_t request_ms;  /* each request, connecting included */
-	int64_t batch_ms;    /* the whole run: what has not ended by then is ERR_TIMEOUT */
+	int64_t request_ms; /* each request, connecting included */
+	/* The whole run: what has not ended by then is ERR_TIMEOUT, what has not even begun ERR_THROTTLED. */
+	int64_t batch_ms;
 	size_t max_response; /* bytes of body */
+	/* Of all that are being read: longer bodies than 16 KiB wait for each other then. 0: no limit. */
+	size_t max_held;
 };
 
 /* One answer, called in the thread of http_batch_run. r is lent for the call; e is NULL when an
@@ -200,6 +203,9 @@ void http_loop_stop(struct http_loop *l, struct http_transfer *t);
 /* Moves everything on: waits up to ms for something to happen and calls handlers. 0, or
  * -ERR_CANCELED. */
 int http_loop_run(struct http_loop *l, int64_t ms);
+/* The bodies that are being collected take little more than max bytes together: those longer than 16 KiB wait for each
+ * other. Not so before the first call. */
+void http_loop_hold(struct http_loop *l, size_t max);
 /* From any thread: ends the wait of http_loop_run, or that of the next one. */
 void http_loop_wake(struct http_loop *l);
 

@@ -243,13 +243,18 @@ static void lane_start(struct http_batch *b, int lane, int places,
 }
 
 /* Ends what has not ended. */
-static void batch_cut(struct http_batch *b, enum err_code code)
+static void batch_cut(struct http_batch *b, bool canceled)
 {
 	struct http_response none = HTTP_RESPONSE_INIT;
-	struct err e = ERR_INIT;
+	struct err late = ERR_INIT, unbegun = ERR_INIT;
 
-	(void)err_set(&e, code, "%s",
-		      code == ERR_TIMEOUT ? "the batch's time is over" : "canceled");
+	if (canceled) {
+		(void)err_set(&late, ERR_CANCELED, "canceled");
+		unbegun = late;
+	} else {
+		(void)err_set(&late, ERR_TIMEOUT, "the batch's time is over");
+		(void)err_set(&unbegun, ERR_THROTTLED, "the batch's time was over before its turn");
+	}
 	for (size_t i = 0; i < b->n; i++) {
 		struct get *g = &b->gets[i];
 
@@ -257,7 +262,7 @@ static void batch_cut(struct http_batch *b, enum err_code code)
 			continue;
 		if (g->transfer)
 			http_loop_stop(b->loop, g->transfer);
-		b->done(b->ctx, g->tag, &none, &e);
+		b->done(b->ctx, g->tag, &none, g->transfer ? &late : &unbegun);
 	}
 }
 
@@ -269,6 +274,7 @@ int http_batch_run(struct http_batch *b, const struct http_batch_limits *limits,
 
 	b->done = done;
 	b->ctx = ctx;
+	http_loop_hold(b->loop, limits->max_held);
 	while (b->over < b->n) {
 		left = end - clock_mono_ms();
 		if (left <= 0)
@@ -279,7 +285,7 @@ int http_batch_run(struct http_batch *b, const struct http_batch_limits *limits,
 		if (r < 0)
 			break;
 	}
-	batch_cut(b, r < 0 ? ERR_CANCELED : ERR_TIMEOUT);
+	batch_cut(b, r < 0);
 	batch_clear(b);
 	return r;
 }

@@ -26,5 +26,10 @@ const char *secret_text(const struct secret *s);
 void secret_free_text(char *text);
 /* The same for cleanup(): `cleanup(secret_freep) char *line = ...`. */
 void secret_freep(void *pointer_variable);
+/*
+ * Of a process that has credentials in memory, before it reads them: no core dump, no debugger, and its memory and
+ * environment below /proc are root's alone.
+ */
+void secret_protect(void);
 
 #endif

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONGEST_NUMBER = 256 };
-
 static const struct {
 	const char *text;
 	enum json_kind kind;
@@ -136,7 +134,7 @@ static bool floating(const char *s, struct yaml_scalar *ret)
 
 /* Go drops all underscores of what begins with a digit or a sign, and takes them only between
  * digits after a point. */
-static bool without_underscores(const char *s, char plain[LONGEST_NUMBER])
+static bool without_underscores(const char *s, char *plain)
 {
 	size_t n = 0;
 
@@ -147,8 +145,6 @@ static bool without_underscores(const char *s, char plain[LONGEST_NUMBER])
 				return false;
 			continue;
 		}
-		if (n == LONGEST_NUMBER - 1)
-			return false;
 		plain[n++] = s[i];
 	}
 	plain[n] = '\0';
@@ -158,12 +154,13 @@ static bool without_underscores(const char *s, char plain[LONGEST_NUMBER])
 struct yaml_scalar yaml_scalar_of(const char *s)
 {
 	struct yaml_scalar r = { .kind = JSON_STRING, .finite = true };
-	char plain[LONGEST_NUMBER] = "";
+	cleanup(freep) char *plain = NULL;
 
 	if (word(s, &r))
 		return r;
 	if (!isdigit((unsigned char)*s) && *s != '-' && *s != '+' && *s != '.')
 		return r;
+	plain = xmalloc(strlen(s) + 1);
 	if (!without_underscores(s, plain))
 		return r;
 	if ((*s != '.' && integer(plain, &r)) || floating(plain, &r))

@@ -2,6 +2,16 @@
 
 #include <string.h>
 
+/* One of these names, which end with a NULL. */
+static bool is_among(const char *const *names, const char *name)
+{
+	for (; name && *names; names++) {
+		if (str_eq(*names, name))
+			return true;
+	}
+	return false;
+}
+
 static bool is_merged(const char *list)
 {
 	static const char *const merged[] = {
@@ -9,17 +19,56 @@ static bool is_merged(const char *list)
 		"imagePullSecrets", "ownerReferences", "finalizers", NULL
 	};
 
-	for (const char *const *m = merged; *m; m++) {
-		if (str_eq(*m, list))
+	return is_among(merged, list);
+}
+
+/* The server fills nothing in here: what more there is changes what is meant. */
+static bool is_whole(const char *name)
+{
+	static const char *const whole[] = { "selector", "podSelector", "namespaceSelector",
+					     "matchLabels", NULL };
+
+	return is_among(whole, name);
+}
+
+/*
+ * Members of an element of a list that is ours as a whole which we leave out at times and no server fills in. managedFields
+ * end at such a list, so that they do not tell that one is no longer rendered.
+ */
+static bool is_left_out(const char *name)
+{
+	static const char *const names[] = { /* NetworkPolicy */
+					     "from", "to", "ports", "endPort", "except", "ipBlock",
+					     "podSelector", "namespaceSelector", "matchLabels",
+					     "matchExpressions", "values",
+					     /* HTTPRoute */
+					     "filters", "timeouts", "retry", "sectionName",
+					     /* VirtualService */
+					     "rewrite", NULL
+	};
+
+	return is_among(names, name);
+}
+
+static bool covers(const struct json *want, const struct json *live, bool in_element);
+
+static bool has_left_out(const struct json *want, const struct json *live)
+{
+	for (const struct json *l = json_first(live); l; l = json_next(l)) {
+		if (is_left_out(json_name(l)) && !json_get(want, json_name(l)))
 			return true;
 	}
 	return false;
 }
 
-static bool members_covered(const struct json *want, const struct json *live)
+static bool members_covered(const struct json *want, const struct json *live, bool in_element)
 {
+	if (in_element && has_left_out(want, live))
+		return false;
+	if (is_whole(json_name(want)) && json_len(want) != json_len(live))
+		return false;
 	for (const struct json *w = json_first(want); w; w = json_next(w)) {
-		if (!compare_covers(w, json_get(live, json_name(w))))
+		if (!covers(w, json_get(live, json_name(w)), in_element))
 			return false;
 	}
 	return true;
@@ -33,23 +82,23 @@ static bool elements_covered(const struct json *want, const struct json *live, b
 	if (!merged && json_len(want) != json_len(live))
 		return false;
 	for (const struct json *w = json_first(want); w; w = json_next(w)) {
-		while (l && merged && !compare_covers(w, l))
+		while (l && merged && !covers(w, l, false))
 			l = json_next(l);
-		if (!l || !compare_covers(w, l))
+		if (!l || !covers(w, l, !merged))
 			return false;
 		l = json_next(l);
 	}
 	return true;
 }
 
-bool compare_covers(const struct json *want, const struct json *live)
+static bool covers(const struct json *want, const struct json *live, bool in_element)
 {
 	switch (json_kind(want)) {
 	case JSON_OBJECT:
 		/* the server may leave out an object that became empty */
 		if (!live)
 			return json_len(want) == 0;
-		return json_kind(live) == JSON_OBJECT && members_covered(want, live);
+		return json_kind(live) == JSON_OBJECT && members_covered(want, live, in_element);
 	case JSON_ARRAY:
 		if (!live)
 			return json_len(want) == 0;
@@ -63,6 +112,11 @@ bool compare_covers(const struct json *want, const struct json *live)
 		return json_equal(want, live);
 	}
 	return false;
+}
+
+bool compare_covers(const struct json *want, const struct json *live)
+{
+	return covers(want, live, false);
 }
 
 /* fieldsV1 names an element by some of its members: does e agree, as far as it has them? (The server defaults the rest.) */
@@ -108,6 +162,42 @@ static bool owns_more(const struct json *fields, const struct json *want)
 	return false;
 }
 
+static bool owns_all(const struct json *fields, const struct json *want);
+
+/* The entry of fields that means this element; NULL: none. */
+static const struct json *entry_for(const struct json *fields, const struct json *want,
+				    const struct json *e)
+{
+	for (const struct json *f = json_first(fields); f; f = json_next(f)) {
+		if (!str_eq(json_name(f), ".") && !str_starts(json_name(f), "f:") &&
+		    element(want, json_name(f)) == e)
+			return f;
+	}
+	return NULL;
+}
+
+/* Nothing below it: the value is owned as a whole. */
+static bool owned_below(const struct json *fields, const struct json *want)
+{
+	return fields && (!json_len(fields) || owns_all(fields, want));
+}
+
+static bool owns_all(const struct json *fields, const struct json *want)
+{
+	bool list = json_kind(want) == JSON_ARRAY;
+
+	for (const struct json *w = json_first(want); w; w = json_next(w)) {
+		cleanup(freep) char *path = list ? NULL : xasprintf("f:%s", json_name(w));
+		bool empty =
+			(json_kind(w) == JSON_OBJECT || json_kind(w) == JSON_ARRAY) && !json_len(w);
+
+		if (!empty &&
+		    !owned_below(list ? entry_for(fields, want, w) : json_get(fields, path), w))
+			return false;
+	}
+	return true;
+}
+
 static bool is_entry(const struct json *entry, const char *manager, bool apply_only)
 {
 	const char *who = json_get_str(entry, "manager"), *how = json_get_str(entry, "operation");
@@ -144,6 +234,35 @@ bool compare_owns_more(const struct json *want, const struct json *live, const c
 	const struct json *entry = entry_of(live, manager, true);
 
 	return entry && owns_more(json_get(entry, "fieldsV1"), want);
+}
+
+/* Of these the server keeps no account. */
+static bool has_no_owner(const char *name)
+{
+	static const char *const names[] = { "apiVersion", "kind", "metadata", NULL };
+
+	return is_among(names, name);
+}
+
+bool compare_lost(const struct json *want, const struct json *live, const char *manager)
+{
+	static const char *const of_metadata[] = { "labels", "annotations", "ownerReferences" };
+	const struct json *fields = json_get(entry_of(live, manager, true), "fieldsV1");
+
+	for (const struct json *w = json_first(want); fields && w; w = json_next(w)) {
+		cleanup(freep) char *path = xasprintf("f:%s", json_name(w));
+
+		if (!has_no_owner(json_name(w)) && !owned_below(json_get(fields, path), w))
+			return true;
+	}
+	for (size_t i = 0; fields && i < array_len(of_metadata); i++) {
+		const struct json *w = json_path(want, "metadata", of_metadata[i], NULL);
+		cleanup(freep) char *path = xasprintf("f:%s", of_metadata[i]);
+
+		if (json_len(w) && !owned_below(json_path(fields, "f:metadata", path, NULL), w))
+			return true;
+	}
+	return false;
 }
 
 bool compare_owns(const struct json *live, const char *manager, const char *annotation)
@@ -219,5 +338,6 @@ struct json *compare_owned(const struct json *live, const char *manager)
 
 bool compare_differs(const struct json *want, const struct json *live, const char *manager)
 {
-	return !compare_covers(want, live) || compare_owns_more(want, live, manager);
+	return !compare_covers(want, live) || compare_owns_more(want, live, manager) ||
+	       compare_lost(want, live, manager);
 }

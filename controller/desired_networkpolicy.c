@@ -136,6 +136,25 @@ static void bucket_rule(const struct desired_input *in, struct json *rules)
 	json_add(rules, rule);
 }
 
+/* With the protocol that the server would fill in: otherwise one that is taken back would stay. */
+static struct json *extra_rule(const struct json *given)
+{
+	struct json *rule = desired_canonical(given), *ports = NULL;
+
+	for (const struct json *p = json_first(json_get(rule, "ports")); p; p = json_next(p)) {
+		struct json *port = json_dup(p);
+
+		if (!json_get(port, "protocol"))
+			json_set_str(port, "protocol", "TCP");
+		if (!ports)
+			ports = json_new_array();
+		json_add(ports, port);
+	}
+	if (ports)
+		json_set(rule, "ports", ports);
+	return rule;
+}
+
 static void egress(const struct desired_input *in, struct json *rules)
 {
 	dns_rule(rules);
@@ -143,7 +162,7 @@ static void egress(const struct desired_input *in, struct json *rules)
 	bucket_rule(in, rules);
 	for (const struct json *c = json_first(in->app->network_policy.egress_extra); c;
 	     c = json_next(c))
-		json_add(rules, desired_canonical(c));
+		json_add(rules, extra_rule(c));
 }
 
 struct json *desired_network_policy(const struct desired_input *in)

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/build_version.h"
@@ -22,6 +20,7 @@
 #include "common/kube/watch.h"
 #include "common/limits.h"
 #include "common/log.h"
+#include "common/secret.h"
 #include "controller/around.h"
 #include "controller/cache.h"
 #include "controller/exclusive.h"
@@ -36,6 +35,7 @@
 #include "controller/stores.h"
 #include "controller/sweep.h"
 #include "controller/telemetry.h"
+#include "controller/tell.h"
 #include "controller/tracker.h"
 #include "controller/watchdog.h"
 
@@ -275,6 +275,9 @@ static void reloaded(void *ctx, const char *name, const struct err *e)
 	if (e) {
 		log_error("new settings refused, the last good ones stay", "file", name, "error",
 			  e->message, NULL);
+		if (leads(p) && p->lease)
+			tell_settings_refused(p->events, p->o.operator_namespace, p->lease, name,
+					      e->message);
 		return;
 	}
 	log_info("new settings in use", "file", name, NULL);
@@ -331,7 +334,7 @@ static int start_lease(struct program *p, struct err *e)
 {
 	struct lease_opts o = { .config = p->config,
 				.namespace = p->o.operator_namespace,
-				.name = "celld-operator-controller",
+				.name = CONTROLLER_LEASE,
 				.identity = p->identity,
 				.duration_ms = p->o.lease_ms,
 				.renew_ms = p->o.renew_ms,
@@ -408,6 +411,7 @@ static void start_bucket(struct program *p)
 					.interval_ms = p->o.deploy_poll_ms,
 					.gs_endpoint = p->o.gs_endpoint,
 					.az_endpoint = p->o.az_endpoint,
+					.ca_file = p->o.store_ca_file,
 					.active = leads,
 					.ctx = p };
 	struct stores_opts stores = { .client = p->client, .cache = p->cache, .queue = p->queue };
@@ -528,15 +532,6 @@ static void stop(struct program *p)
 	options_done(&p->o);
 }
 
-/* No core, no debugger: credentials are in memory. */
-static void protect(void)
-{
-	const struct rlimit none = { 0, 0 };
-
-	(void)setrlimit(RLIMIT_CORE, &none);
-	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-}
-
 /* Meanwhile what lists and bursts of work have freed goes back to the system: the allocator keeps it, in pieces. */
 static int wait_for_end(void)
 {
@@ -580,7 +575,7 @@ int main(int argc, char **argv)
 		return EXIT_SUCCESS;
 	}
 	options_set_log(&p.o);
-	protect();
+	secret_protect();
 	block_signals();
 	if (http_global_init(&e) || start(&p, &e)) {
 		(void)fprintf(stderr, "celld-controller: %s\n", e.message);

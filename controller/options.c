@@ -55,6 +55,9 @@ static size_t rows(struct options *o, struct flag to[MOST_ROWS])
 		{ "az-endpoint", 0, FLAG_STRING, &o->az_endpoint, NULL, 0, 0, NULL, "URL",
 		  "where deploy pointers of az:// buckets are read, instead of "
 		  "https://{account}.blob.core.windows.net" },
+		{ "store-ca-file", 0, FLAG_STRING, &o->store_ca_file, NULL, 0, 0, NULL, "FILE",
+		  "authorities (PEM) that stores are verified by, instead of the system's; read "
+		  "anew each minute" },
 		{ "settle", 0, FLAG_DURATION, &o->settle_ms, "10s", 0, HOUR, NULL, NULL,
 		  "how long a fleet must have been unchanged before the next pod is released" },
 		{ "recreate-hold", 0, FLAG_DURATION, &o->hold_ms, "10s", 0, HOUR, NULL, NULL,

@@ -21,7 +21,7 @@ struct options {
 	const char *operator_namespace;
 	int64_t state_poll_ms;
 	int64_t deploy_poll_ms, secret_poll_ms, max_rollouts;
-	const char *gs_endpoint, *az_endpoint;
+	const char *gs_endpoint, *az_endpoint, *store_ca_file;
 	int64_t settle_ms, hold_ms, recheck_ms;
 	struct desired_flags around;
 	int64_t discovery_ms;

@@ -13,7 +13,8 @@
 
 struct snapshot_pod {
 	char name[FLEET_NAME], uid[FLEET_UID];
-	int64_t max_cells;	  /* its own limit of resident cells; 0: not known */
+	int64_t max_cells; /* its own limit of resident cells; 0: not known */
+	int64_t asked_ms; /* monotonic, begin of the sweep in which its turn came last; 0: in none yet */
 	struct pod_state state;	  /* for the gate and the status */
 	struct celld_state celld; /* for the metrics; valid as state.valid */
 };

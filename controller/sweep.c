@@ -19,13 +19,14 @@ struct target {
 	struct fleet *fleet;
 	char ip[FLEET_IP];
 	const struct celld_facts *facts;
-	bool silent; /* last time */
+	const struct snapshot_pod *before; /* of one that was silent last time; NULL: it was not */
 };
 
 /* One fleet in a sweep; targets[i] is about snapshot->pods[i]. */
 struct fleet {
 	char *key;
 	struct snapshot *snapshot;
+	const struct snapshot *was; /* when the sweep began; NULL: there was none */
 	struct target *targets;
 	size_t pending;
 };
@@ -65,7 +66,13 @@ static void read_answer(const struct target *t, struct snapshot_pod *p,
 	struct pod_state *s = &p->state;
 	struct err bad = ERR_INIT;
 
-	if (e) {
+	if (e && e->code == ERR_THROTTLED) {
+		/* its turn did not come: as silent as it was */
+		s->silent = true;
+		p->asked_ms = t->before ? t->before->asked_ms : 0;
+		(void)snprintf(s->why, sizeof(s->why), "%s",
+			       t->before ? t->before->state.why : err_text(ERR_TIMEOUT));
+	} else if (e) {
 		s->silent = true;
 		(void)snprintf(s->why, sizeof(s->why), "%s", err_text(e->code));
 	} else if (r->status != 200) {
@@ -183,12 +190,11 @@ static void on_answer(void *ctx, void *tag, const struct http_response *r, const
 
 /* --- a sweep -------------------------------------------------------------------------------------- */
 
-static void add_target(const struct celld_table *table, struct fleet *f, const struct fleet_pod *p,
-		       const struct snapshot *was)
+static void add_target(const struct celld_table *table, struct fleet *f, const struct fleet_pod *p)
 {
 	struct snapshot_pod *to = &f->snapshot->pods[f->snapshot->n];
 	struct target *t = &f->targets[f->snapshot->n++];
-	const struct snapshot_pod *before = snapshot_find(was, p->uid);
+	const struct snapshot_pod *before = snapshot_find(f->was, p->uid);
 
 	memcpy(to->name, p->name, sizeof(to->name));
 	memcpy(to->uid, p->uid, sizeof(to->uid));
@@ -197,7 +203,8 @@ static void add_target(const struct celld_table *table, struct fleet *f, const s
 	to->state.begun_ms = f->snapshot->begun_ms;
 	t->fleet = f;
 	memcpy(t->ip, p->ip, sizeof(t->ip));
-	t->silent = before && before->state.silent;
+	to->asked_ms = f->snapshot->begun_ms;
+	t->before = before && before->state.silent ? before : NULL;
 	t->facts = celld_facts_of(table, p->has_version ? p->version
 							: table->releases[table->n_releases - 1]);
 }
@@ -209,7 +216,6 @@ static void add_fleet(struct sweep *w, const char *key)
 	size_t n;
 	cleanup(freep) struct fleet_pod *pods = cache_pods(s->o.cache, key, &n);
 	struct fleet *f = &w->v[w->n];
-	const struct snapshot *was;
 
 	if (!cache_brief(s->o.cache, key, &brief))
 		return;
@@ -218,12 +224,11 @@ static void add_fleet(struct sweep *w, const char *key)
 	f->targets = xcalloc(n + 1, sizeof(*f->targets));
 	f->snapshot->n = 0;
 	f->snapshot->begun_ms = clock_mono_ms();
-	was = snapshots_get(s->o.snapshots, key);
+	f->was = snapshots_get(s->o.snapshots, key);
 	for (size_t i = 0; i < n; i++) {
 		if (observe_can_be_asked(brief.sts_uid, &pods[i]))
-			add_target(w->view->table, f, &pods[i], was);
+			add_target(w->view->table, f, &pods[i]);
 	}
-	snapshot_drop(s->o.snapshots, was);
 	f->pending = f->snapshot->n;
 	w->pods += f->pending;
 }
@@ -235,11 +240,38 @@ static void ask(struct http_batch *batch, struct target *t)
 	buf_puts(&url, "http://");
 	http_authority(t->ip, t->facts->internal_port, &url);
 	buf_puts(&url, "/state");
-	if (t->silent)
+	if (t->before)
 		http_batch_add_slow(batch, buf_str(&url), t);
 	else
 		http_batch_add(batch, buf_str(&url), t);
 	buf_done(&url);
+}
+
+static int by_age(const void *a, const void *b)
+{
+	const struct target *const *x = a, *const *y = b;
+	int64_t first = (*x)->before->asked_ms, second = (*y)->before->asked_ms;
+
+	return (first > second) - (first < second);
+}
+
+/* Those that were silent are asked one after the other, and not all of them in one sweep: who has waited longest is first. */
+static void ask_silent(struct http_batch *batch, const struct sweep *w)
+{
+	cleanup(freep) struct target **silent = xcalloc(w->pods + 1, sizeof(struct target *));
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->n; i++) {
+		const struct fleet *f = &w->v[i];
+
+		for (size_t j = 0; f->snapshot && j < f->snapshot->n; j++) {
+			if (f->targets[j].before)
+				silent[n++] = &f->targets[j];
+		}
+	}
+	qsort(silent, n, sizeof(struct target *), by_age);
+	for (size_t i = 0; i < n; i++)
+		ask(batch, silent[i]);
 }
 
 static void run(struct sweep *w)
@@ -251,6 +283,7 @@ static void run(struct sweep *w)
 		.request_ms = s->o.request_ms ? s->o.request_ms : REQUEST_MS,
 		.batch_ms = s->o.batch_ms ? s->o.batch_ms : BATCH_MS,
 		.max_response = LIMIT_STATE,
+		.max_held = LIMIT_STATES,
 	};
 	cleanup(http_batch_free_cleanup) struct http_batch *batch = http_batch_new(s->o.cancel);
 
@@ -259,9 +292,12 @@ static void run(struct sweep *w)
 
 		if (!f->pending)
 			publish(s, f);
-		for (size_t j = 0; f->snapshot && j < f->snapshot->n; j++)
-			ask(batch, &f->targets[j]);
+		for (size_t j = 0; f->snapshot && j < f->snapshot->n; j++) {
+			if (!f->targets[j].before)
+				ask(batch, &f->targets[j]);
+		}
 	}
+	ask_silent(batch, w);
 	if (w->pods)
 		(void)http_batch_run(batch, &limits, on_answer, s);
 }
@@ -278,6 +314,7 @@ static void sweep_keys(struct sweeper *s, const struct strlist *keys, size_t *re
 	*ret_pods = w.pods;
 	for (size_t i = 0; i < w.n; i++) {
 		free(w.v[i].key);
+		snapshot_drop(s->o.snapshots, w.v[i].was);
 		free(w.v[i].targets);
 		free(w.v[i].snapshot); /* NULL once it is published */
 	}

@@ -1,6 +1,7 @@
 #include "controller/tell.h"
 
 #include "common/kube/event.h"
+#include "common/kube/lease.h"
 
 static void emit(const struct turn *t, const struct event_about *about, const struct tell *what)
 {
@@ -42,4 +43,20 @@ void tell_pod(const struct turn *t, int ordinal, const struct tell *what)
 		about.uid = t->pods[i].uid;
 		emit(t, &about, what);
 	}
+}
+
+void tell_settings_refused(struct event_recorder *events, const char *namespace,
+			   struct lease *lease, const char *file, const char *why)
+{
+	cleanup(freep) char *note = xasprintf("%s: %s; the last good one stays in use", file, why);
+	char uid[64] = "";
+	const struct event_about about = { .api_version = "coordination.k8s.io/v1",
+					   .kind = "Lease",
+					   .namespace = namespace,
+					   .name = CONTROLLER_LEASE,
+					   .uid = uid };
+
+	lease_uid(lease, uid, sizeof(uid));
+	event_emit(events, &about, true, "SettingsRefused", "Reload", note);
+	(void)event_flush(events, 1);
 }

@@ -9,17 +9,10 @@
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/map.h"
-#include "common/settings.h"
+#include "controller/callees.h"
+#include "controller/track_place.h"
 
-enum { PAUSE_MS = 15000, MOST_INTERVALS = 4, IN_FLIGHT = 16, MORE_MS = 1000 /* at most */ };
-
-/* One store's host, whoever's buckets are there. */
-struct endpoint {
-	int in_flight;
-	int failures;	  /* in a row */
-	int64_t until_ms; /* nobody asks before */
-	char why[192];
-};
+enum { MOST_INTERVALS = 4, MORE_MS = 1000 /* at most */ };
 
 struct target {
 	struct tracker *tracker;
@@ -34,8 +27,8 @@ struct target {
 	char tag[STORE_TAG];
 	struct store_op op;
 	struct store_call call;
-	bool under_way, token; /* a request runs; it is one for a token */
-	struct endpoint *endpoint;
+	bool under_way, token;		  /* a request runs; it is one for a token */
+	struct callee *endpoint, *tokens; /* of the store; where it gets tokens */
 	struct target *next_gone;
 };
 
@@ -44,9 +37,11 @@ struct tracker {
 	pthread_t thread;
 	pthread_mutex_t lock; /* of all below */
 	struct map *targets;  /* app -> struct target */
-	struct map *endpoints;
+	struct callees *endpoints;
 	struct target *gone; /* forgotten while a request ran */
 	struct http_loop *loop;
+	struct target **due; /* of one round; kept for the next */
+	size_t due_room;
 };
 
 /* --- targets ---------------------------------------------------------------------------------- */
@@ -54,6 +49,8 @@ struct tracker {
 static void target_free(struct target *t)
 {
 	store_call_done(&t->call);
+	callee_give(t->tracker->endpoints, t->endpoint);
+	callee_give(t->tracker->endpoints, t->tokens);
 	store_free(t->store);
 	store_place_done(&t->place);
 	free(t->app);
@@ -77,26 +74,17 @@ static void target_drop(void *p)
 	all->gone = t;
 }
 
-static const char *or_empty(const char *s)
-{
-	return s ? s : "";
-}
-
-static char *id_of(const struct store_place *p, const char *secret)
-{
-	return xasprintf("%d|%s|%s|%s|%s|%s|%d|%s", (int)p->scheme, or_empty(p->endpoint),
-			 or_empty(p->region), or_empty(p->account), or_empty(p->container),
-			 or_empty(p->prefix), p->allow_http, secret);
-}
-
 static int64_t within(int64_t ms)
 {
 	return ms > 0 ? (int64_t)arc4random_uniform((uint32_t)ms) : 0;
 }
 
-static int64_t next_due(const struct tracker *t, int64_t now)
+/* Counted from when it was due, so that what was late does not make the mean longer; but never two at once. */
+static int64_t next_due(const struct tracker *t, int64_t due, int64_t now)
 {
-	return now + t->o.interval_ms - t->o.interval_ms / 10 + within(t->o.interval_ms / 5);
+	int64_t ms = t->o.interval_ms - t->o.interval_ms / 10 + within(t->o.interval_ms / 5);
+
+	return due + ms > now ? due + ms : now + ms;
 }
 
 /* Something is about to change: look again soon. */
@@ -105,56 +93,25 @@ static int64_t soon(const struct tracker *t)
 	return t->o.interval_ms / 4 < MORE_MS ? t->o.interval_ms / 4 : MORE_MS;
 }
 
-/* Where the clouds' own names lead, when a flag says so. */
-static const char *endpoint_of(const struct tracker *t, const struct store_place *p, char **ret_own)
-{
-	const char *base = p->scheme == SCHEME_GS   ? t->o.gs_endpoint
-			   : p->scheme == SCHEME_AZ ? t->o.az_endpoint
-						    : p->endpoint;
-	const char *at = base ? strstr(base, "{account}") : NULL;
-
-	if (!at)
-		return base;
-	*ret_own = xasprintf("%.*s%s%s", (int)(at - base), base, or_empty(p->account),
-			     at + strlen("{account}"));
-	return *ret_own;
-}
-
-static bool may_be_local(struct tracker *t, const char *ns, const char *endpoint)
-{
-	const struct settings_view *v = settings_get(t->o.settings);
-	bool yes = v->policy->list[POLICY_ENDPOINT].n > 0 &&
-		   policy_allows(v->policy, POLICY_ENDPOINT, ns, endpoint);
-
-	settings_release(t->o.settings, v);
-	return yes;
-}
-
 static struct target *target_new(struct tracker *t, const char *app,
 				 const struct store_place *place, const char *ns,
 				 const char *secret)
 {
 	struct target *x = xcalloc(1, sizeof(*x));
-	cleanup(freep) char *own = NULL;
-	struct store_place p = *place;
 
-	p.endpoint = endpoint_of(t, place, &own);
-	if (place->scheme != SCHEME_S3)
-		p.allow_http = p.endpoint != NULL; /* the platform's word */
-	p.no_local = !may_be_local(t, ns, p.endpoint);
-	store_place_copy(&x->place, &p);
+	track_place(&t->o, place, ns, &x->place);
 	x->tracker = t;
 	x->app = xstrdup(app);
 	x->ns = xstrdup(ns);
 	x->secret = xstrdup(secret);
-	x->place_id = id_of(place, secret);
+	x->place_id = track_place_id(place, secret);
 	return x;
 }
 
 void tracker_want(struct tracker *t, const char *app, const struct store_place *place,
 		  const char *ns, const char *secret, bool urgent)
 {
-	cleanup(freep) char *id = id_of(place, secret);
+	cleanup(freep) char *id = track_place_id(place, secret);
 	struct target *x;
 
 	(void)pthread_mutex_lock(&t->lock);
@@ -218,59 +175,31 @@ static void learn(struct target *t, enum track_state state, const char *why)
 
 static void learn_version(struct target *t, const char *version)
 {
-	if (t->gone)
-		return;
-	if (!str_eq(t->facts.version, version)) {
+	if (!t->gone && !str_eq(t->facts.version, version)) {
 		(void)snprintf(t->facts.version, sizeof(t->facts.version), "%s", version);
-		t->facts.state = TRACK_READ;
-		t->facts.why[0] = '\0';
-		queue_add(t->tracker->o.queue, t->app);
+		t->facts.state = TRACK_NEVER; /* news, whatever was before */
 	}
 	learn(t, TRACK_READ, "");
 }
 
 /* --- endpoints -------------------------------------------------------------------------------- */
 
-static struct endpoint *endpoint_get(struct tracker *t, const char *host)
+/* Whom the next request, or the one that runs, goes to. */
+static struct callee *whom(const struct target *x)
 {
-	struct endpoint *e = map_get(t->endpoints, host);
+	bool token = x->under_way ? x->token : store_needs_token(x->store, clock_wall_ms());
 
-	if (!e) {
-		e = xcalloc(1, sizeof(*e));
-		map_put(t->endpoints, host, e);
-	}
-	return e;
+	return token ? x->tokens : x->endpoint;
 }
 
-static int64_t pause_of(const struct tracker *t, const struct endpoint *e)
+static void sick(struct callee *at, const struct err *why)
 {
-	int64_t pause = t->o.pause_ms ? t->o.pause_ms : PAUSE_MS;
-
-	for (int i = 1; i < e->failures && pause < MOST_INTERVALS * t->o.interval_ms; i++)
-		pause *= 2;
-	return pause < MOST_INTERVALS * t->o.interval_ms ? pause
-							 : MOST_INTERVALS * t->o.interval_ms;
-}
-
-/* Requests that were under way when it began to fail count once. */
-static void endpoint_failed(struct tracker *t, struct endpoint *e, const struct err *why)
-{
-	int64_t now = clock_mono_ms(), pause;
-
-	(void)snprintf(e->why, sizeof(e->why), "%.191s", why->message);
-	if (now < e->until_ms)
-		return;
-	e->failures++;
-	pause = pause_of(t, e);
-	pause += within(pause / 4);
-	if (pause < why->retry_after_ms)
-		pause = why->retry_after_ms;
-	e->until_ms = now + pause;
+	callee_failed(at, clock_mono_ms(), why, (double)arc4random_uniform(1024) / 1024);
 }
 
 struct spread {
 	struct tracker *tracker;
-	const struct endpoint *endpoint;
+	const struct callee *endpoint;
 	int64_t now;
 };
 
@@ -280,20 +209,17 @@ static void spread_one(const char *app, void *value, void *ctx)
 	const struct spread *s = ctx;
 
 	(void)app;
-	if (x->endpoint == s->endpoint && !x->under_way)
+	if ((x->endpoint == s->endpoint || x->tokens == s->endpoint) && !x->under_way)
 		x->due_ms = s->now + within(s->tracker->o.interval_ms);
 }
 
 /* Those that waited come back over an interval, not at once. */
-static void endpoint_fine(struct tracker *t, struct endpoint *e)
+static void well(struct tracker *t, struct callee *at)
 {
-	struct spread s = { .tracker = t, .endpoint = e, .now = clock_mono_ms() };
+	struct spread s = { .tracker = t, .endpoint = at, .now = clock_mono_ms() };
 
-	if (!e->failures)
-		return;
-	e->failures = 0;
-	e->until_ms = 0;
-	map_each(t->targets, spread_one, &s);
+	if (callee_answered(at))
+		map_each(t->targets, spread_one, &s);
 }
 
 /* The store itself is away or wants rest; anything else is the one bucket's. */
@@ -306,14 +232,14 @@ static bool is_sick(enum err_code code)
 
 static void start(struct tracker *t, struct target *x);
 
-static void failed(struct target *x, const struct err *e)
+static void failed(struct target *x, struct callee *at, const struct err *e)
 {
 	struct tracker *t = x->tracker;
 
 	if (is_sick(e->code))
-		endpoint_failed(t, x->endpoint, e);
+		sick(at, e);
 	else
-		endpoint_fine(t, x->endpoint);
+		well(t, at);
 	if ((e->code == ERR_UNAUTHORIZED || e->code == ERR_FORBIDDEN) && !x->gone)
 		secrets_again(t->o.secrets, x->ns, x->secret);
 	if (e->code == ERR_NOT_FOUND)
@@ -342,19 +268,26 @@ static void read_pointer(struct target *x, const struct store_reply *r)
 	learn_version(x, version);
 }
 
-static void take_answer(struct target *x, const struct http_response *r)
+/* The same once more, for the answer has cured why it was refused. */
+static bool again(struct target *x, const struct store_reply *r)
+{
+	if (!r->again || x->again || x->gone)
+		return false;
+	x->again = true;
+	start(x->tracker, x);
+	return true;
+}
+
+static void take_answer(struct target *x, struct callee *at, const struct http_response *r)
 {
 	struct store_reply reply = { .unchanged = false };
 	struct err e = ERR_INIT;
 	int rc = store_answer(x->store, &x->op, r, clock_wall_ms(), &reply, &e);
 
-	if (rc && reply.again && !x->again && !x->gone) {
-		x->again = true;
-		start(x->tracker, x);
-	} else if (rc) {
-		failed(x, &e);
-	} else {
-		endpoint_fine(x->tracker, x->endpoint);
+	if (rc && !again(x, &reply)) {
+		failed(x, at, &e);
+	} else if (!rc) {
+		well(x->tracker, at);
 		if (reply.unchanged)
 			learn(x, TRACK_READ, "");
 		else
@@ -363,14 +296,16 @@ static void take_answer(struct target *x, const struct http_response *r)
 	store_reply_done(&reply);
 }
 
-static void take_token(struct target *x, const struct http_response *r)
+static void take_token(struct target *x, struct callee *at, const struct http_response *r)
 {
 	struct err e = ERR_INIT;
 
-	if (store_token_answer(x->store, r, clock_wall_ms(), &e))
-		failed(x, &e);
-	else
-		start(x->tracker, x);
+	if (store_token_answer(x->store, r, clock_wall_ms(), &e)) {
+		failed(x, at, &e);
+		return;
+	}
+	well(x->tracker, at);
+	x->due_ms = clock_mono_ms(); /* with the token, when the store has room */
 }
 
 static void unlink_gone(struct tracker *t, const struct target *x)
@@ -382,36 +317,67 @@ static void unlink_gone(struct tracker *t, const struct target *x)
 	*at = x->next_gone;
 }
 
-/* Words that are the same each time: libcurl's tell milliseconds and addresses. */
-static void transport(struct target *x, const struct err *e)
+/* Words that are the same each time: libcurl's tell milliseconds, addresses and counts of bytes. */
+static void transport(struct target *x, struct callee *at, const struct http_response *r,
+		      const struct err *e)
 {
+	cleanup(freep) char *origin = store_origin(x->store, at == x->tokens);
 	struct err plain = *e;
 
 	if (e->code == ERR_TIMEOUT)
-		(void)err_set(&plain, e->code, "%s does not answer in time", store_host(x->store));
+		(void)err_set(&plain, e->code, "%s does not answer in time", origin);
 	else if (e->code == ERR_UNAVAILABLE)
-		(void)err_set(&plain, e->code, "%s cannot be reached", store_host(x->store));
-	failed(x, &plain);
+		(void)err_set(&plain, e->code, "%s cannot be reached", origin);
+	else if (e->code == ERR_PROTOCOL && r->status)
+		(void)err_set(&plain, e->code, "the answer of %s breaks off", origin);
+	else if (e->code ==
+		 ERR_PROTOCOL) /* no certificate to trust, no HTTP: everybody's trouble there */
+		(void)err_set(&plain, ERR_UNAVAILABLE, "%s: %s", origin, e->message);
+	failed(x, at, &plain);
+}
+
+/* More than a pointer has, or a long-winded refusal, whose status says enough. */
+static void too_large(struct target *x, struct callee *at, const struct http_response *r)
+{
+	char why[64];
+
+	if (r->status / 100 != 2) {
+		take_answer(x, at, r);
+		return;
+	}
+	well(x->tracker, at);
+	x->tag[0] = '\0';
+	(void)snprintf(why, sizeof(why), "more than %d bytes", LIMIT_POINTER);
+	learn(x, TRACK_BAD_POINTER, why);
+}
+
+static void take_it(struct target *x, struct callee *at, bool token, const struct http_response *r,
+		    const struct err *e)
+{
+	if (e && e->code == ERR_TOO_LARGE && !token)
+		too_large(x, at, r);
+	else if (e)
+		transport(x, at, r, e);
+	else if (token)
+		take_token(x, at, r);
+	else
+		take_answer(x, at, r);
 }
 
 static void on_done(void *ctx, struct http_response *r, const struct err *e)
 {
 	struct target *x = ctx;
 	struct tracker *t = x->tracker;
+	struct callee *at;
 	bool token = x->token;
 
 	(void)pthread_mutex_lock(&t->lock);
+	at = whom(x);
+	callee_end(at);
 	x->under_way = x->token = false;
-	x->endpoint->in_flight--;
 	store_call_done(&x->call);
-	if (e)
-		transport(x, e);
-	else if (x->gone)
-		;
-	else if (token)
-		take_token(x, r);
-	else
-		take_answer(x, r);
+	if (e || !x->gone)
+		take_it(x, at, token, r, e);
 	if (x->gone && !x->under_way) {
 		unlink_gone(t, x);
 		target_free(x);
@@ -428,7 +394,8 @@ static void start(struct tracker *t, struct target *x)
 	x->op = (struct store_op){ .verb = STORE_GET,
 				   .key = CELLD_POINTER_KEY,
 				   .if_not_tag = x->tag[0] ? x->tag : NULL,
-				   .max_response = LIMIT_POINTER };
+				   .max_response = LIMIT_POINTER,
+				   .timeout_ms = t->o.timeout_ms };
 	x->token = store_needs_token(x->store, clock_wall_ms());
 	if (x->token)
 		r = store_token_call(x->store, clock_wall_ms(), &x->call, &e);
@@ -440,8 +407,35 @@ static void start(struct tracker *t, struct target *x)
 		return;
 	}
 	x->under_way = true;
-	x->endpoint->in_flight++;
+	callee_begin(whom(x));
 	(void)http_loop_start(t->loop, &x->call.request, &h);
+}
+
+static struct callee *named(struct tracker *t, const struct store *s, bool token)
+{
+	cleanup(freep) char *origin = store_origin(s, token);
+
+	return callee_take(t->endpoints, origin);
+}
+
+static bool open_store(struct tracker *t, struct target *x, const struct store_keys *keys)
+{
+	struct callee *old = take(x->endpoint), *old_tokens = take(x->tokens);
+	struct err e = ERR_INIT;
+	bool fine;
+
+	store_free(take(x->store));
+	fine = !store_open(&x->place, keys, &x->store, &e);
+	if (fine) {
+		x->endpoint = named(t, x->store, false);
+		x->tokens = named(t, x->store, true);
+	} else {
+		learn(x, TRACK_FAILED, e.message);
+	}
+	/* now, for it may be the same again: what is known of it stays */
+	callee_give(t->endpoints, old);
+	callee_give(t->endpoints, old_tokens);
+	return fine;
 }
 
 /* The store with the credentials of now; false: there are none, and the facts say why. */
@@ -450,7 +444,6 @@ static bool ready(struct tracker *t, struct target *x, int64_t now)
 	struct store_keys keys = { { NULL, 0 }, { NULL, 0 }, { NULL, 0 },
 				   { NULL, 0 }, { NULL, 0 }, { NULL, 0 } };
 	char why[192], digest[DIGEST_HEX];
-	struct err e = ERR_INIT;
 	enum secret_state state =
 		secrets_credentials(t->o.secrets, x->ns, x->secret, &keys, digest);
 	bool fine = state == SECRET_FOUND;
@@ -462,14 +455,8 @@ static bool ready(struct tracker *t, struct target *x, int64_t now)
 		learn(x, TRACK_FAILED, why);
 	}
 	if (fine && (!x->store || !str_eq(digest, x->credentials))) {
-		store_free(take(x->store));
-		x->endpoint = NULL;
-		fine = !store_open(&x->place, &keys, &x->store, &e);
 		memcpy(x->credentials, digest, sizeof(digest));
-		if (fine)
-			x->endpoint = endpoint_get(t, store_host(x->store));
-		else
-			learn(x, TRACK_FAILED, e.message);
+		fine = open_store(t, x, &keys);
 	}
 	store_keys_done(&keys);
 	return fine;
@@ -478,33 +465,66 @@ static bool ready(struct tracker *t, struct target *x, int64_t now)
 struct round {
 	struct tracker *tracker;
 	int64_t now, next;
+	size_t n; /* in tracker->due */
 };
 
-static void consider(const char *app, void *value, void *ctx)
+/* Its endpoint rests, or is busy: the end of a request begins the next round, and x is as long overdue as it is. */
+static bool must_wait(struct target *x, int64_t now, int64_t due)
+{
+	const struct callee *at = whom(x);
+
+	if (now < callee_rests_until(at)) {
+		learn(x, TRACK_FAILED, callee_why(at));
+		x->due_ms = callee_rests_until(at);
+		return true;
+	}
+	if (callee_has_room(at))
+		return false;
+	x->due_ms = due;
+	return true;
+}
+
+static void look_ahead(struct round *r, const struct target *x)
+{
+	if (!x->under_way && x->due_ms > r->now && x->due_ms < r->next)
+		r->next = x->due_ms;
+}
+
+static void attend(struct round *r, struct target *x)
+{
+	int64_t due = x->due_ms;
+
+	if (x->store && must_wait(x, r->now, due))
+		return;
+	x->due_ms = next_due(r->tracker, due, r->now);
+	if (!ready(r->tracker, x, r->now) || must_wait(x, r->now, due))
+		return;
+	x->again = false;
+	start(r->tracker, x);
+}
+
+static void collect(const char *app, void *value, void *ctx)
 {
 	struct target *x = value;
 	struct round *r = ctx;
 	struct tracker *t = r->tracker;
-	struct endpoint *e;
 
 	(void)app;
-	if (!x->under_way && x->due_ms <= r->now) {
-		x->due_ms = next_due(t, r->now);
-		if (ready(t, x, r->now)) {
-			e = x->endpoint;
-			if (r->now < e->until_ms) {
-				learn(x, TRACK_FAILED, e->why);
-				x->due_ms = e->until_ms;
-			} else if (e->in_flight >= (e->failures ? 1 : IN_FLIGHT)) {
-				x->due_ms = r->now + soon(t);
-			} else {
-				x->again = false;
-				start(t, x);
-			}
-		}
+	look_ahead(r, x);
+	if (x->under_way || x->due_ms > r->now)
+		return;
+	if (r->n == t->due_room) {
+		t->due_room = t->due_room ? 2 * t->due_room : 64;
+		t->due = xrealloc(t->due, t->due_room * sizeof(struct target *));
 	}
-	if (!x->under_way && x->due_ms < r->next)
-		r->next = x->due_ms;
+	t->due[r->n++] = x;
+}
+
+static int by_due(const void *a, const void *b)
+{
+	const struct target *const *x = a, *const *y = b;
+
+	return ((*x)->due_ms > (*y)->due_ms) - ((*x)->due_ms < (*y)->due_ms);
 }
 
 /* Starts what is due; returns for how long there is nothing more to start. */
@@ -516,9 +536,15 @@ static int64_t one_round(struct tracker *t)
 	if (!t->o.active(t->o.ctx))
 		return soon(t);
 	(void)pthread_mutex_lock(&t->lock);
-	map_each(t->targets, consider, &r);
+	map_each(t->targets, collect, &r);
+	if (r.n)
+		qsort(t->due, r.n, sizeof(struct target *), by_due);
+	for (size_t i = 0; i < r.n; i++) {
+		attend(&r, t->due[i]);
+		look_ahead(&r, t->due[i]);
+	}
 	(void)pthread_mutex_unlock(&t->lock);
-	return r.next > r.now ? r.next - r.now : 0;
+	return r.next - r.now;
 }
 
 static void *work(void *p)
@@ -537,7 +563,7 @@ struct tracker *tracker_start(const struct tracker_opts *o)
 	t->o = *o;
 	(void)pthread_mutex_init(&t->lock, NULL);
 	t->targets = map_new(target_drop);
-	t->endpoints = map_new(free);
+	t->endpoints = callees_new(o->pause_ms, MOST_INTERVALS * o->interval_ms);
 	t->loop = http_loop_new(o->cancel);
 	if (pthread_create(&t->thread, NULL, work, t))
 		abort();
@@ -561,13 +587,12 @@ void tracker_stop(struct tracker *t)
 	http_loop_free(t->loop); /* what runs ends without on_done */
 	map_each(t->targets, settle, NULL);
 	map_free(t->targets);
-	while (t->gone) {
-		struct target *x = t->gone;
-
-		t->gone = x->next_gone;
+	for (struct target *x = t->gone, *next; x; x = next) {
+		next = x->next_gone;
 		target_free(x);
 	}
-	map_free(t->endpoints);
+	callees_free(t->endpoints);
+	free(t->due);
 	(void)pthread_mutex_destroy(&t->lock);
 	free(t);
 }

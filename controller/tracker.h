@@ -4,8 +4,9 @@
  * One read per app and interval (jittered, the mean is the interval), conditional on what was read before; the first read of
  * an app that has no fleet is at once, others spread over an interval, so that a start makes no burst. An endpoint that asks
  * for a pause, or does not answer, is left alone for longer and longer (15 s to 4 intervals, one probe at a time) and then its
- * apps come back spread over an interval; meanwhile each of them knows why it is not read. At most 16 requests are under way
- * to one endpoint, so a sick one delays nobody else's.
+ * apps come back spread over an interval; meanwhile each of them knows why it is not read (callees.h). At most 16 requests
+ * are under way to one endpoint, the longest overdue first, so a sick or slow one delays nobody else's, and nobody waits for
+ * ever. Google's tokens come from an endpoint of their own.
  *
  * A failure never changes the version that is known.
  */
@@ -27,7 +28,9 @@ struct tracker_opts {
 	struct http_cancel *cancel;
 	struct settings *settings; /* an endpoint that its policy lists may be at a local address */
 	int64_t interval_ms;
-	int64_t pause_ms; /* the first one of an endpoint; 0: 15 s */
+	int64_t pause_ms;    /* the first one of an endpoint; 0: 15 s */
+	int64_t timeout_ms;  /* of one request; 0: 15 s */
+	const char *ca_file; /* the stores' authorities instead of the system's; NULL */
 	const char *
 		gs_endpoint; /* where gs:// and az:// buckets are; NULL: the clouds' own. "{account}" */
 	const char *az_endpoint;   /* in it is replaced */

@@ -5,13 +5,13 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include "common/build_version.h"
 #include "common/flags.h"
 #include "common/httpd.h"
 #include "common/log.h"
+#include "common/secret.h"
 #include "webhook/certificates.h"
 #include "webhook/endpoints.h"
 
@@ -171,10 +171,9 @@ static int check_options(int argc, int rest, char **argv, struct err *e)
 /* Keys are in memory: no core dumps, no ptrace. And room for the connections that are allowed. */
 static void set_limits(void)
 {
-	struct rlimit none = { 0, 0 }, files;
+	struct rlimit files;
 
-	(void)setrlimit(RLIMIT_CORE, &none);
-	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	secret_protect();
 	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur >= DESCRIPTORS)
 		return;
 	files.rlim_cur = files.rlim_max < DESCRIPTORS ? files.rlim_max : DESCRIPTORS;

@@ -22,6 +22,7 @@ static const struct kube_kind leases = {
 
 enum {
 	HOLDER_MAX = 256,
+	UID_MAX = 64,
 	RELEASE_TRIES = 3,
 	RELEASE_MS = 2000, /* each of them */
 };
@@ -42,8 +43,8 @@ struct lease {
 	/* For other threads. */
 	_Atomic int64_t deadline_ms; /* 0: we do not lead */
 	_Atomic int64_t contact_ms;
-	pthread_mutex_t lock; /* of holder */
-	char holder[HOLDER_MAX];
+	pthread_mutex_t lock; /* of holder, uid */
+	char holder[HOLDER_MAX], uid[UID_MAX];
 };
 
 /* --- the record ------------------------------------------------------------------------------- */
@@ -61,6 +62,7 @@ static void observe(struct lease *l, struct json *object, int64_t now_ms)
 {
 	const struct json *spec = json_get(object, "spec");
 	const char *holder = json_get_str(spec, "holderIdentity");
+	const char *uid = json_str(json_path(object, "metadata", "uid", NULL));
 	char *record = json_text_sorted(spec ? spec : object);
 
 	if (!l->record || !str_eq(record, l->record))
@@ -73,6 +75,7 @@ static void observe(struct lease *l, struct json *object, int64_t now_ms)
 	copy_member(&l->annotations, object, "annotations");
 	(void)pthread_mutex_lock(&l->lock);
 	(void)snprintf(l->holder, sizeof(l->holder), "%s", holder ? holder : "");
+	(void)snprintf(l->uid, sizeof(l->uid), "%s", uid ? uid : "");
 	(void)pthread_mutex_unlock(&l->lock);
 }
 
@@ -351,13 +354,14 @@ int lease_start(const struct lease_opts *opts, struct lease **ret, struct err *e
 	l->client = client_new(l, o.user_agent, l->cancel);
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	*ret = l; /* won() may ask for it */
 	r = pthread_create(&l->thread, NULL, run, l);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (r) {
+		*ret = NULL;
 		lease_free(l);
 		return err_errno(e, r, "thread of the lease");
 	}
-	*ret = l;
 	return 0;
 }
 
@@ -418,9 +422,19 @@ int64_t lease_last_contact_ms(const struct lease *l)
 	return atomic_load(&l->contact_ms);
 }
 
-void lease_holder(struct lease *l, char *to, size_t size)
+static void copy_text(struct lease *l, const char *from, char *to, size_t size)
 {
 	(void)pthread_mutex_lock(&l->lock);
-	(void)snprintf(to, size, "%s", l->holder);
+	(void)snprintf(to, size, "%s", from);
 	(void)pthread_mutex_unlock(&l->lock);
+}
+
+void lease_holder(struct lease *l, char *to, size_t size)
+{
+	copy_text(l, l->holder, to, size);
+}
+
+void lease_uid(struct lease *l, char *to, size_t size)
+{
+	copy_text(l, l->uid, to, size);
 }

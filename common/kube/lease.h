@@ -37,7 +37,7 @@ struct lease_opts {
 	void *ctx;
 };
 
-/* Checks the relations of the times (ERR_INVALID, e->field is the option) and starts the thread. */
+/* Checks the relations of the times (ERR_INVALID, e->field is the option) and starts the thread; *ret is set before. */
 int lease_start(const struct lease_opts *o, struct lease **ret, struct err *e);
 /*
  * Ends the thread and frees l. When we lead and release is set the Lease is given back (holder
@@ -56,5 +56,7 @@ int64_t lease_may_write(void *lease);
 int64_t lease_last_contact_ms(const struct lease *l);
 /* Who holds it, as far as seen; "" unknown. */
 void lease_holder(struct lease *l, char *to, size_t size);
+/* metadata.uid of the Lease as it was last seen; "" unknown. */
+void lease_uid(struct lease *l, char *to, size_t size);
 
 #endif

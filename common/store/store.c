@@ -148,6 +148,7 @@ void store_place_copy(struct store_place *to, const struct store_place *from)
 	to->container = dup(from->container);
 	to->prefix = xstrdup(from->prefix ? from->prefix : "");
 	to->ca_pem = dup(from->ca_pem);
+	to->ca_file = dup(from->ca_file);
 }
 
 static void free_text(const char *s)
@@ -166,6 +167,7 @@ void store_place_done(struct store_place *p)
 	free_text(p->container);
 	free_text(p->prefix);
 	free_text(p->ca_pem);
+	free_text(p->ca_file);
 }
 
 int store_open(const struct store_place *place, const struct store_keys *keys, struct store **ret,
@@ -175,7 +177,7 @@ int store_open(const struct store_place *place, const struct store_keys *keys, s
 	int r;
 
 	store_place_copy(&s->place, place);
-	s->tls.ca_pem = s->place.ca_pem;
+	s->tls = (struct http_tls){ .ca_pem = s->place.ca_pem, .ca_file = s->place.ca_file };
 	if (keys)
 		store_keys_copy(&s->keys, keys);
 	r = open_it(s, e);
@@ -207,6 +209,17 @@ void store_free(struct store *s)
 const char *store_host(const struct store *s)
 {
 	return s->host;
+}
+
+char *store_origin(const struct store *s, bool token)
+{
+	const char *rest;
+
+	if (!token || !s->token_url)
+		return xasprintf("%s://%s", s->scheme, s->host);
+	rest = strstr(s->token_url, "//");
+	rest = rest ? rest + 2 : s->token_url;
+	return xstrndup(s->token_url, (size_t)(rest - s->token_url) + strcspn(rest, "/?#"));
 }
 
 char *store_full_key(const struct store *s, const char *key)
@@ -371,11 +384,40 @@ static void code_word(const struct http_response *r, const char *element, char *
 	strlist_done(&words);
 }
 
-static void right_region(const struct http_response *r, char *to, size_t room)
+/* A store that says our own secret back must not get it shown. */
+static bool reveals(const struct store *s, const char *word)
 {
-	if (!http_response_header(r, "x-amz-bucket-region", to, room) ||
-	    strspn(to, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(to))
-		code_word(r, "Region", to, room);
+	const struct secret *const all[] = {
+		&s->keys.aws_access_key_id,
+		&s->keys.aws_secret_access_key,
+		&s->keys.aws_session_token,
+		&s->keys.google_service_account_key,
+		&s->keys.azure_storage_account_key,
+		&s->keys.azure_storage_sas_token,
+		&s->token,
+	};
+
+	for (size_t i = 0; i < array_len(all); i++) {
+		if (!secret_empty(all[i]) && strstr(secret_text(all[i]), word))
+			return true;
+	}
+	return false;
+}
+
+enum { CODE = 48 };
+
+/* What the store says of why, and of where its bucket is: words that may be shown, "" when there are none. */
+static void words(const struct store *s, const struct http_response *r, char code[CODE],
+		  char region[CODE])
+{
+	code_word(r, "Code", code, CODE);
+	if (!http_response_header(r, "x-amz-bucket-region", region, CODE) ||
+	    strspn(region, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(region))
+		code_word(r, "Region", region, CODE);
+	if (reveals(s, code))
+		code[0] = '\0';
+	if (reveals(s, region))
+		region[0] = '\0';
 }
 
 /* Our clock is wrong, by what the store's says: taken over once. */
@@ -395,11 +437,10 @@ static bool mend_clock(struct store *s, const struct http_response *r, int64_t w
 static int denied(struct store *s, const struct http_response *r, int64_t wall_ms,
 		  struct store_reply *ret, struct err *e)
 {
-	char code[48], region[48];
+	char code[CODE], region[CODE];
 	bool mended = mend_clock(s, r, wall_ms);
 
-	code_word(r, "Code", code, sizeof(code));
-	right_region(r, region, sizeof(region));
+	words(s, r, code, region);
 	if (mended || str_eq(code, "RequestTimeTooSkewed")) {
 		ret->again = mended && !s->skew_mended;
 		s->skew_mended = true;
@@ -416,13 +457,12 @@ static int denied(struct store *s, const struct http_response *r, int64_t wall_m
 		       region[0] ? ", the bucket is in region " : "", region);
 }
 
-static int refused(const struct http_response *r, struct err *e)
+static int refused(const struct store *s, const struct http_response *r, struct err *e)
 {
-	char code[48], region[48];
+	char code[CODE], region[CODE];
 	const char *what = "answers";
 
-	code_word(r, "Code", code, sizeof(code));
-	right_region(r, region, sizeof(region));
+	words(s, r, code, region);
 	if (r->status / 100 == 3)
 		what = "redirects, which is not followed:";
 	return err_set(e, ERR_PROTOCOL, "the store %s status %d%s%s%s%s", what, r->status,
@@ -433,7 +473,7 @@ static int refused(const struct http_response *r, struct err *e)
 static int failed(struct store *s, const struct http_response *r, int64_t wall_ms,
 		  struct store_reply *ret, struct err *e)
 {
-	char code[48];
+	char code[CODE];
 
 	switch (r->status) {
 	case 404:
@@ -460,7 +500,7 @@ static int failed(struct store *s, const struct http_response *r, int64_t wall_m
 	}
 	if (r->status >= 500)
 		return err_set(e, ERR_UNAVAILABLE, "the store answers status %d", r->status);
-	return refused(r, e);
+	return refused(s, r, e);
 }
 
 int store_answer(struct store *s, const struct store_op *op, const struct http_response *r,

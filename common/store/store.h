@@ -44,8 +44,9 @@ struct store_place {
 	const char *container; /* "cells" */
 	const char *prefix;    /* "apps/chat", without slashes around; "": none */
 	bool allow_http;
-	bool no_local;	    /* see http.h */
-	const char *ca_pem; /* authorities of the endpoint instead of the system's; NULL */
+	bool no_local; /* see http.h */
+	/* authorities of the endpoint instead of the system's, as a text or in a file that is read anew; NULL */
+	const char *ca_pem, *ca_file;
 };
 
 struct store;
@@ -60,6 +61,8 @@ void store_free(struct store *s);
 define_cleanup(struct store *, store_free);
 /* "s3.us-east-1.amazonaws.com", "minio.local:9000": whom the requests go to. Lent. */
 const char *store_host(const struct store *s);
+/* "https://minio.local:9000": the same with the scheme, or of the requests for tokens. The caller's. */
+char *store_origin(const struct store *s, bool token) must_use;
 
 enum store_verb { STORE_GET, STORE_PUT, STORE_DELETE, STORE_LIST };
 

@@ -8,7 +8,7 @@ import json
 import os
 import sys
 
-SIZES = {'4k': 4 << 10, '64k': 64 << 10, '1m': 1 << 20}
+SIZES = {'4k': 4 << 10, '64k': 64 << 10, '1m': 1 << 20, '6m': 6 << 20}
 
 
 def spec(image, room):

@@ -107,7 +107,7 @@ def links():
 
 def flags():
     known = set(OTHERS)
-    for command in (["celld-webhook"], ["celld-controller"], ["kubectl-celld"], ["kubectl-celld", "validate"], ["kubectl-celld", "render"], ["kubectl-celld", "qualify"]):
+    for command in (["celld-webhook"], ["celld-controller"], ["kubectl-celld"], ["kubectl-celld", "validate"], ["kubectl-celld", "render"], ["kubectl-celld", "status"], ["kubectl-celld", "qualify"]):
         r = run(BIN / command[0], *command[1:], "--help")
         known.update(re.findall(r"--[a-z][a-z0-9-]*", r.stdout))
     for page in PAGES:

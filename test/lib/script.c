@@ -19,7 +19,7 @@
 
 #include "common/buf.h"
 
-enum { MAX_CONNECTIONS = 4096, MAX_REQUEST = 16 << 20 };
+enum { MAX_CONNECTIONS = 16384, MAX_REQUEST = 16 << 20 };
 
 struct conn {
 	unsigned before; /* releases before the last request */
@@ -471,6 +471,11 @@ static char *bio_text(BIO *b)
 
 char *script_pem(const char *dns_name, char **ret_cert)
 {
+	return script_pem_until(dns_name, 86400, ret_cert);
+}
+
+char *script_pem_until(const char *dns_name, long seconds, char **ret_cert)
+{
 	EVP_PKEY *key = EVP_EC_gen("P-256");
 	X509 *x = X509_new();
 	cleanup(freep) char *names = xasprintf("DNS:%s,IP:127.0.0.1", dns_name);
@@ -482,9 +487,9 @@ char *script_pem(const char *dns_name, char **ret_cert)
 	(void)X509_set_version(x, 2);
 	(void)ASN1_INTEGER_set(X509_get_serialNumber(x), 1);
 	(void)X509_gmtime_adj(X509_getm_notBefore(x), -3600);
-	(void)X509_gmtime_adj(X509_getm_notAfter(x), 86400);
+	(void)X509_gmtime_adj(X509_getm_notAfter(x), seconds);
 	(void)X509_NAME_add_entry_by_txt(X509_get_subject_name(x), "CN", MBSTRING_ASC,
-					 (const unsigned char *)"script", -1, -1, 0);
+					 (const unsigned char *)dns_name, -1, -1, 0);
 	(void)X509_set_issuer_name(x, X509_get_subject_name(x));
 	(void)X509_set_pubkey(x, key);
 	(void)X509_add_ext(x, ext, -1);

@@ -60,5 +60,7 @@ bool script_has_header(const struct script_request *r, const char *line);
 
 /* A self-signed certificate with its key, for 127.0.0.1 and the DNS name; the caller's. *ret_cert: the certificate alone. */
 char *script_pem(const char *dns_name, char **ret_cert) must_use;
+/* The same with a subject of that name, from an hour ago until so many seconds from now (negative: it has ended). */
+char *script_pem_until(const char *dns_name, long seconds, char **ret_cert) must_use;
 
 #endif

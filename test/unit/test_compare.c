@@ -60,6 +60,42 @@ static void lists_that_pods_are_merged_by_name_in_may_hold_more(void **state)
 	assert_false(covers("{'env':[{'name':'A'}]}", "{'env':[]}"));
 }
 
+static void what_is_left_out_of_an_element_is_told_from_what_the_server_fills_in(void **state)
+{
+	(void)state;
+	/* a rule that admits everyone again; managedFields end at the list */
+	assert_false(covers("{'ingress':[{'ports':[{'port':80}]}]}",
+			    "{'ingress':[{'ports':[{'port':80}],'from':[{'ipBlock':{}}]}]}"));
+	assert_false(
+		covers("{'from':[{'ipBlock':{'cidr':'10.0.0.0/8'}}]}",
+		       "{'from':[{'ipBlock':{'cidr':'10.0.0.0/8','except':['10.1.0.0/16']}}]}"));
+	assert_false(covers("{'rules':[{'backendRefs':[]}]}",
+			    "{'rules':[{'backendRefs':[],'filters':[{'type':'URLRewrite'}]}]}"));
+	assert_false(
+		covers("{'rules':[{'x':1}]}", "{'rules':[{'x':1,'timeouts':{'request':'0s'}}]}"));
+	assert_false(covers("{'http':[{'x':1}]}", "{'http':[{'x':1,'rewrite':{'uri':'/'}}]}"));
+	assert_true(
+		covers("{'rules':[{'x':1}]}", "{'rules':[{'x':1,'weight':1,'kind':'Service'}]}"));
+	/* elements that pods are merged by are others' too, and so is what stands beside a list */
+	assert_true(covers("{'containers':[{'name':'celld'}]}",
+			   "{'containers':[{'name':'celld','ports':[{'containerPort':1}]}]}"));
+	assert_true(covers("{'spec':{'x':1}}", "{'spec':{'x':1,'to':1}}"));
+}
+
+static void selectors_are_compared_whole(void **state)
+{
+	(void)state;
+	assert_true(covers("{'selector':{'app':'a'}}", "{'selector':{'app':'a'}}"));
+	assert_false(covers("{'selector':{'app':'a'}}", "{'selector':{'app':'a','b':'c'}}"));
+	assert_false(covers("{'podSelector':{'matchLabels':{'a':'b'}}}",
+			    "{'podSelector':{'matchLabels':{'a':'b','c':'d'}}}"));
+	assert_false(covers("{'podSelector':{'matchLabels':{'a':'b'}}}",
+			    "{'podSelector':{'matchLabels':{'a':'b'},'matchExpressions':[{}]}}"));
+	assert_true(covers("{'podSelector':{}}", "{'podSelector':{}}"));
+	assert_false(covers("{'podSelector':{}}", "{'podSelector':{'matchLabels':{'a':'b'}}}"));
+	assert_true(covers("{'labels':{'app':'a'}}", "{'labels':{'app':'a','b':'c'}}"));
+}
+
 /* --- what we own by managedFields --------------------------------------------------------------- */
 
 #define ENTRY(manager, operation, fields)                                                          \
@@ -125,16 +161,76 @@ static void elements_are_found_by_key_and_by_value(void **state)
 			  LIVE(ENTRY("celld-operator", "Apply", "{'f:spec':{'k:{':{}}}"), "{}")));
 }
 
+static bool lost(const char *want, const char *fields)
+{
+	cleanup(freep) char *text =
+		xasprintf(LIVE(ENTRY("celld-operator", "Apply", "%s"), "{}"), fields);
+	cleanup_json struct json *w = app_fixture_json(want), *l = app_fixture_json(text);
+
+	return compare_lost(w, l, "celld-operator");
+}
+
+static void what_somebody_has_taken_from_us_is_due(void **state)
+{
+	static const char want[] = "{'apiVersion':'v1','kind':'K','metadata':{'name':'n','labels':"
+				   "{'a':'1'},'ownerReferences':[{'uid':'u','kind':'W'}]},"
+				   "'on':false,'spec':{'rules':[{'from':[1]}],'empty':{},'none':[],"
+				   "'ports':[{'port':80}],'set':['x']}}";
+#define META                                                                                       \
+	"'f:metadata':{'f:labels':{'f:a':{}},'f:ownerReferences':{'k:{\\\"uid\\\":\\\"u\\\"}':{}}" \
+	"},'f:on':{}"
+#define PORTS "'f:ports':{'k:{\\\"port\\\":80,\\\"protocol\\\":\\\"TCP\\\"}':{'.':{},'f:port':{}}}"
+#define SET   "'f:set':{'v:\\\"x\\\"':{}}"
+	static const struct {
+		const char *fields;
+		bool lost;
+	} cases[] = {
+		{ "{" META ",'f:spec':{'f:rules':{}," PORTS "," SET "}}", false },
+		/* a list whose elements have no names is one leaf: whoever changes it has all of it */
+		{ "{" META ",'f:spec':{" PORTS "," SET "}}", true },
+		{ "{" META ",'f:spec':{'f:rules':{}," SET "}}", true },
+		{ "{" META ",'f:spec':{'f:rules':{},'f:ports':{'.':{}}," SET "}}", true },
+		{ "{" META ",'f:spec':{'f:rules':{}," PORTS ",'f:set':{'v:\\\"y\\\"':{}}}}", true },
+		{ "{'f:metadata':{'f:labels':{'f:a':{}}},'f:on':{},'f:spec':{}}", true },
+		{ "{'f:on':{},'f:spec':{}}", true },
+		{ "{}", true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < array_len(cases); i++) {
+		if (lost(want, cases[i].fields) != cases[i].lost)
+			fail_msg("%s", cases[i].fields);
+	}
+	/* all of it, however deep */
+	assert_false(lost(want, "{" META ",'f:spec':{}}"));
+	assert_true(lost("{'spec':{'a':{'b':1}}}", "{'f:spec':{'f:a':{'f:c':{}}}}"));
+	assert_false(compare_lost(NULL, NULL, "celld-operator"));
+}
+
+static void without_an_account_nothing_is_lost(void **state)
+{
+	cleanup_json struct json *w = app_fixture_json("{'spec':{'a':1}}");
+	cleanup_json struct json *of_others = app_fixture_json(
+		LIVE(ENTRY("kubectl", "Update", "{'f:spec':{'f:a':{}}}"), "{'a':1}"));
+	cleanup_json struct json *bare = app_fixture_json(
+		LIVE("{'manager':'celld-operator','operation':'Apply'}", "{'a':1}"));
+
+	(void)state;
+	assert_false(compare_lost(w, of_others, "celld-operator"));
+	assert_false(compare_lost(w, bare, "celld-operator"));
+}
+
 static void a_write_is_due_for_either(void **state)
 {
 	static const char live[] =
-		LIVE(ENTRY("celld-operator", "Apply", "{'f:spec':{'f:a':{}}}"), "{'a':1,'x':9}");
+		LIVE(ENTRY("celld-operator", "Apply", "{'f:spec':{'f:a':{}}}"), "{'a':1,'x':[]}");
 	static const struct {
 		const char *want;
 		bool due;
 	} cases[] = { { "{'spec':{'a':1}}", false },
 		      { "{'spec':{'a':2}}", true },
 		      { "{'spec':{'a':1,'b':1}}", true },
+		      { "{'spec':{'a':1,'x':[]}}", false },
 		      { "{'spec':{}}", true } };
 
 	(void)state;
@@ -191,6 +287,11 @@ int main(void)
 		cmocka_unit_test(leaves),
 		cmocka_unit_test(lists_of_ours_are_compared_whole),
 		cmocka_unit_test(lists_that_pods_are_merged_by_name_in_may_hold_more),
+		cmocka_unit_test(
+			what_is_left_out_of_an_element_is_told_from_what_the_server_fills_in),
+		cmocka_unit_test(selectors_are_compared_whole),
+		cmocka_unit_test(what_somebody_has_taken_from_us_is_due),
+		cmocka_unit_test(without_an_account_nothing_is_lost),
 		cmocka_unit_test(a_leaf_that_we_no_longer_render_is_due),
 		cmocka_unit_test(what_others_own_is_nothing_to_us),
 		cmocka_unit_test(elements_are_found_by_key_and_by_value),

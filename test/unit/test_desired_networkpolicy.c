@@ -85,7 +85,7 @@ static void egress_reaches_the_bucket(void **state)
 		"{'egress':{'enabled':true,'extra':[{'to':[],'ports':[{'port':5432}]}]}}");
 	object = desired_network_policy(&f.in);
 	app_fixture_is(json_item(json_path(object, "spec", "egress", NULL), 3),
-		       "{'ports':[{'port':5432}]}");
+		       "{'ports':[{'port':5432,'protocol':'TCP'}]}");
 	app_fixture_done(&f);
 }
 

@@ -21,9 +21,10 @@
 #define POST "POST " PATH
 /* duration in seconds; times as their writer's clock told them */
 #define LEASE(holder, rv, duration, time)                                                          \
-	"{\"metadata\":{\"name\":\"celld\",\"namespace\":\"ops\",\"resourceVersion\":\"" rv        \
-	"\"},\"spec\":{\"holderIdentity\":\"" holder "\",\"leaseDurationSeconds\":" duration       \
-	",\"leaseTransitions\":3,\"acquireTime\":\"" time "\",\"renewTime\":\"" time "\"}}"
+	"{\"metadata\":{\"name\":\"celld\",\"namespace\":\"ops\",\"uid\":\"u-1\","                 \
+	"\"resourceVersion\":\"" rv "\"},\"spec\":{\"holderIdentity\":\"" holder                   \
+	"\",\"leaseDurationSeconds\":" duration ",\"leaseTransitions\":3,\"acquireTime\":\"" time  \
+	"\",\"renewTime\":\"" time "\"}}"
 #define OURS(rv)   LEASE("me", rv, "1", "2026-01-01T00:00:00.000000Z")
 #define THEIRS(rv) LEASE("other", rv, "1", "2026-01-01T00:00:00.000000Z")
 
@@ -149,7 +150,7 @@ static void test_create_and_renew(void **state)
 		{ .want = PUT, .end = SCRIPT_SILENT },
 	};
 	struct fixture f;
-	char holder[16];
+	char holder[16], uid[16];
 	cleanup(freep) char *acquired = NULL;
 
 	(void)state;
@@ -162,6 +163,8 @@ static void test_create_and_renew(void **state)
 	assert_true(lease_last_contact_ms(f.lease) > 0);
 	lease_holder(f.lease, holder, sizeof(holder));
 	assert_string_equal(holder, "me");
+	lease_uid(f.lease, uid, sizeof(uid));
+	assert_string_equal(uid, "u-1");
 	expect_sent(&f, 1, "metadata.name", "\"celld\"");
 	expect_sent(&f, 1, "spec.holderIdentity", "\"me\"");
 	expect_sent(&f, 1, "spec.leaseDurationSeconds", "60");

@@ -3,6 +3,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cmocka.h>
 
 #include "common/secret.h"
@@ -30,9 +36,33 @@ static void test_values(void **state)
 	secret_free_text(NULL);
 }
 
+/* In a child: it could not be undone. */
+static void test_protected(void **state)
+{
+	pid_t child;
+	int status = -1;
+
+	(void)state;
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		struct rlimit core;
+
+		secret_protect();
+		_exit(getrlimit(RLIMIT_CORE, &core) || core.rlim_cur || core.rlim_max ||
+		      prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_values) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_protected),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -152,6 +152,14 @@ static void test_s3_failures(void **state)
 		{ { .status = 403, .body = "<Error><Code>a b\n</Code></Error>" },
 		  -ERR_FORBIDDEN,
 		  "the store refuses: status 403" },
+		/* our own words, said back, whole or in part */
+		{ { .status = 403,
+		    .body = "<Error><Code>AKIDEXAMPLE</Code><Region>VERYSECRET</Region></Error>" },
+		  -ERR_FORBIDDEN,
+		  "the store refuses: status 403" },
+		{ { .status = 400, .body = "<Error><Code>RYSEC</Code></Error>" },
+		  -ERR_PROTOCOL,
+		  "the store answers status 400" },
 		{ { .status = 301, .headers = "x-amz-bucket-region: eu-west-1\r\n" },
 		  -ERR_PROTOCOL,
 		  "the store redirects, which is not followed: status 301, the bucket is in region "

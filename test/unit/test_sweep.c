@@ -10,29 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/http.h"
 #include "common/httpd.h"
 #include "common/kube/client.h"
-#include "controller/sweep.h"
 #include "test/lib/fleet_fixture.h"
+#include "test/lib/sweep_fixture.h"
 
-/* A celld that answers on 127.0.0.1, and whatever a test needs beside it. */
+/* A celld that answers on 127.0.0.1, and a sweeper. */
 struct bench {
+	struct sweep_fixture x;
 	struct httpd *node;
 	struct httpd_route route;
 	_Atomic int asked;
 	const char *body;
-	struct cache *cache;
-	struct queue *queue;
-	struct snapshots *snapshots;
-	struct celld_table table;
-	struct settings *settings;
-	struct http_cancel *cancel;
-	struct sweeper *sweeper;
-	_Atomic bool active;
 	void (*on_request)(struct bench *b);
 };
 
@@ -52,62 +44,30 @@ static void answer(void *ctx, const struct httpd_request *req, struct httpd_answ
 	buf_puts(&a->body, b->body);
 }
 
-static bool is_active(void *ctx)
-{
-	return atomic_load(&((struct bench *)ctx)->active);
-}
-
 static void bench_start(struct bench *b, bool active, int64_t request_ms, int64_t batch_ms)
 {
 	struct httpd_options h = { .address = "127.0.0.1:0",
 				   .n_routes = 1,
 				   .max_connections = 1000 };
-	struct sweep_opts o = { .interval_ms = 3600000,
-				.request_ms = request_ms,
-				.batch_ms = batch_ms };
-	struct settings_options s = { .poll_ms = -1 };
 	struct err e = ERR_INIT;
 
 	*b = (struct bench){ .body = good };
-	b->active = active;
 	b->route = (struct httpd_route){ "GET", "/state", answer, b, 0, NULL };
 	h.routes = &b->route;
 	assert_int_equal(httpd_start(&h, &b->node, &e), 0);
-	b->cache = cache_new();
-	b->queue = queue_new(1, 2);
-	b->snapshots = snapshots_new();
-	b->cancel = http_cancel_new();
-	b->table.n_releases = b->table.n_facts = 1;
-	b->table.facts[0].internal_port = httpd_port(b->node);
-	b->table.facts[0].state_restoring = b->table.facts[0].state_deployment = true;
-	o.cache = b->cache;
-	o.queue = b->queue;
-	o.snapshots = b->snapshots;
-	s.table = &b->table;
-	assert_int_equal(settings_start(&s, &b->settings, &e), 0);
-	o.settings = b->settings;
-	o.cancel = b->cancel;
-	o.active = is_active;
-	o.ctx = b;
-	b->sweeper = sweep_start(&o);
+	sweep_fixture_start(&b->x, httpd_port(b->node), active, request_ms, batch_ms);
 }
 
 static void bench_stop(struct bench *b)
 {
-	http_cancel_trigger(b->cancel);
-	sweep_stop(b->sweeper);
-	settings_stop(b->settings);
+	http_cancel_trigger(b->x.cancel);
 	httpd_free(b->node);
-	snapshots_free(b->snapshots);
-	queue_free(b->queue);
-	cache_free(b->cache);
-	http_cancel_free(b->cancel);
+	sweep_fixture_stop(&b->x);
 }
 
 static void put(struct bench *b, enum cache_kind kind, struct json *object)
 {
-	(void)cache_put(b->cache, kind, object);
-	json_free(object);
+	sweep_fixture_put(&b->x, kind, object);
 }
 
 static void put_shop(struct bench *b, int replicas)
@@ -140,8 +100,8 @@ static void test_answers(void **state)
 	put_shop(&b, 2);
 	put(&b, CACHE_POD, fleet_fixture_pod("shop-celld-0", "127.0.0.1"));
 	put(&b, CACHE_POD, fleet_fixture_pod("shop-celld-1", "127.0.0.1"));
-	sweep_now(b.sweeper);
-	s = snapshots_get(b.snapshots, "store/shop");
+	sweep_now(b.x.sweeper);
+	s = snapshots_get(b.x.snapshots, "store/shop");
 	assert_non_null(s);
 	assert_true(s->complete);
 	assert_int_equal(s->n, 2);
@@ -153,7 +113,7 @@ static void test_answers(void **state)
 	assert_string_equal(p->state.deployment, "v7");
 	assert_int_equal(p->celld.occupied.v, 250);
 	assert_int_equal(p->max_cells, 1000);
-	snapshot_drop(b.snapshots, s);
+	snapshot_drop(b.x.snapshots, s);
 	bench_stop(&b);
 }
 
@@ -174,14 +134,14 @@ static void test_foreign_addresses(void **state)
 	/* pods of an app that nobody told us to look after */
 	put(&b, CACHE_POD,
 	    fleet_fixture_pod_of("store", "unselected", "s-9", "unselected-celld-0", "127.0.0.1"));
-	sweep_now(b.sweeper);
+	sweep_now(b.x.sweeper);
 	assert_int_equal(atomic_load(&b.asked), 1);
-	s = snapshots_get(b.snapshots, "store/shop");
+	s = snapshots_get(b.x.snapshots, "store/shop");
 	assert_int_equal(s->n, 1);
 	assert_string_equal(s->pods[0].name, "shop-celld-0");
 	assert_false(s->complete); /* what it is of the others is not known */
-	snapshot_drop(b.snapshots, s);
-	assert_null(snapshots_get(b.snapshots, "store/unselected"));
+	snapshot_drop(b.x.snapshots, s);
+	assert_null(snapshots_get(b.x.snapshots, "store/unselected"));
 	bench_stop(&b);
 }
 
@@ -207,13 +167,13 @@ static void test_replaced_meanwhile(void **state)
 	put_shop(&b, 1);
 	put(&b, CACHE_POD, fleet_fixture_pod("shop-celld-0", "127.0.0.1"));
 	b.on_request = replace_pod;
-	sweep_now(b.sweeper);
-	s = snapshots_get(b.snapshots, "store/shop");
+	sweep_now(b.x.sweeper);
+	s = snapshots_get(b.x.snapshots, "store/shop");
 	assert_int_equal(s->n, 0);
 	assert_false(s->complete);
-	snapshot_drop(b.snapshots, s);
-	pods = cache_pods(b.cache, "store/shop", &n);
-	sweep_states(b.sweeper, "store/shop", pods, n, known);
+	snapshot_drop(b.x.snapshots, s);
+	pods = cache_pods(b.x.cache, "store/shop", &n);
+	sweep_states(b.x.sweeper, "store/shop", pods, n, known);
 	assert_false(known[0].asked);
 	free(pods);
 	bench_stop(&b);
@@ -240,13 +200,13 @@ static void test_bad_answers(void **state)
 		const struct snapshot *s;
 
 		b.body = cases[i].body;
-		sweep_now(b.sweeper);
-		s = snapshots_get(b.snapshots, "store/shop");
+		sweep_now(b.x.sweeper);
+		s = snapshots_get(b.x.snapshots, "store/shop");
 		assert_false(s->complete);
 		assert_false(s->pods[0].state.valid);
 		assert_false(s->pods[0].state.silent);
 		assert_string_equal(s->pods[0].state.why, cases[i].why);
-		snapshot_drop(b.snapshots, s);
+		snapshot_drop(b.x.snapshots, s);
 	}
 	bench_stop(&b);
 }
@@ -266,22 +226,14 @@ static int silent_listener(const char *ip, int port)
 
 static void add_fleet(struct bench *b, const char *app, int n, const char *ip)
 {
-	put(b, CACHE_APP, fleet_fixture_app("many", app, "Ready"));
-	put(b, CACHE_STATEFULSET, fleet_fixture_sts("many", app, app, n, ROLLOUT_REST));
-	for (int i = 0; i < n; i++) {
-		cleanup(freep) char *name = xasprintf("%s-celld-%d", app, i);
-
-		put(b, CACHE_POD, fleet_fixture_pod_of("many", app, app, name, ip));
-	}
+	sweep_fixture_app(&b->x, app, n);
+	for (int i = 0; i < n; i++)
+		sweep_fixture_pod(&b->x, app, i, ip);
 }
 
 static bool is_complete(struct bench *b, const char *key)
 {
-	const struct snapshot *s = snapshots_get(b->snapshots, key);
-	bool complete = s && s->complete;
-
-	snapshot_drop(b->snapshots, s);
-	return complete;
+	return sweep_fixture_complete(&b->x, key);
 }
 
 /* Who is silent holds up nobody but himself: fleets of pods that answer are there before the silent one is given up. */
@@ -299,54 +251,21 @@ static void test_silent_pods(void **state)
 	for (int round = 0; round < 2; round++) {
 		cleanup(freep) char *first = NULL, *second = NULL;
 
-		sweep_now(b.sweeper);
+		sweep_now(b.x.sweeper);
 		if (round)
 			continue; /* nothing new, so nobody is told */
-		first = queue_get(b.queue);
-		second = queue_get(b.queue);
+		first = queue_get(b.x.queue);
+		second = queue_get(b.x.queue);
 		assert_string_equal(first, "many/well");
 		assert_string_equal(second, "many/deaf");
 	}
 	assert_true(is_complete(&b, "many/well"));
-	s = snapshots_get(b.snapshots, "many/deaf");
+	s = snapshots_get(b.x.snapshots, "many/deaf");
 	assert_int_equal(s->n, 3);
 	assert_false(s->complete);
 	assert_true(s->pods[2].state.silent);
 	assert_string_equal(s->pods[2].state.why, "timed out");
-	snapshot_drop(b.snapshots, s);
-	bench_stop(&b);
-	assert_int_equal(close(fd), 0);
-}
-
-/* 300 pods of which one in ten is silent, within the hard end of the sweep; what it costs is printed. */
-static void test_many(void **state)
-{
-	static struct bench b;
-	struct timespec t0, t1;
-	int fd, well = 0;
-
-	(void)state;
-	bench_start(&b, false, 3000, 20000);
-	fd = silent_listener("127.0.0.2", httpd_port(b.node));
-	for (int i = 0; i < 100; i++) {
-		char app[32];
-
-		(void)snprintf(app, sizeof(app), "f%d", i);
-		add_fleet(&b, app, 3, i % 10 ? "127.0.0.1" : "127.0.0.2");
-	}
-	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t0);
-	sweep_now(b.sweeper);
-	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t1);
-	print_message("300 pods: %ld ms of CPU\n",
-		      (long)((t1.tv_sec - t0.tv_sec) * 1000 + (t1.tv_nsec - t0.tv_nsec) / 1000000));
-	for (int i = 0; i < 100; i++) {
-		char key[32];
-
-		(void)snprintf(key, sizeof(key), "many/f%d", i);
-		well += is_complete(&b, key);
-	}
-	assert_int_equal(well, 90);
-	assert_int_equal(atomic_load(&b.asked), 270);
+	snapshot_drop(b.x.snapshots, s);
 	bench_stop(&b);
 	assert_int_equal(close(fd), 0);
 }
@@ -362,11 +281,11 @@ static void test_gone(void **state)
 	bench_start(&b, false, 5000, 5000);
 	put_shop(&b, 1);
 	put(&b, CACHE_POD, fleet_fixture_pod("shop-celld-0", "127.0.0.1"));
-	sweep_now(b.sweeper);
-	assert_int_equal(snapshots_count(b.snapshots), 1);
-	assert_true(cache_gone(b.cache, CACHE_APP, app, key, sizeof(key)));
-	sweep_now(b.sweeper);
-	assert_int_equal(snapshots_count(b.snapshots), 0);
+	sweep_now(b.x.sweeper);
+	assert_int_equal(snapshots_count(b.x.snapshots), 1);
+	assert_true(cache_gone(b.x.cache, CACHE_APP, app, key, sizeof(key)));
+	sweep_now(b.x.sweeper);
+	assert_int_equal(snapshots_count(b.x.snapshots), 0);
 	bench_stop(&b);
 }
 
@@ -379,14 +298,14 @@ static void test_request(void **state)
 	bench_start(&b, true, 5000, 5000);
 	put_shop(&b, 1);
 	put(&b, CACHE_POD, fleet_fixture_pod("shop-celld-0", "127.0.0.1"));
-	sweep_request(b.sweeper, "store/shop");
+	sweep_request(b.x.sweeper, "store/shop");
 	/* news of a pod brings the key back as well, maybe before the fleet is published */
 	for (int turns = 0; turns < 100 && !is_complete(&b, "store/shop"); turns++) {
-		cleanup(freep) char *key = queue_get(b.queue);
+		cleanup(freep) char *key = queue_get(b.x.queue);
 
 		assert_string_equal(key, "store/shop");
-		queue_done(b.queue, key, false);
-		sweep_request(b.sweeper, "store/shop");
+		queue_done(b.x.queue, key, false);
+		sweep_request(b.x.sweeper, "store/shop");
 	}
 	assert_true(is_complete(&b, "store/shop"));
 	bench_stop(&b);
@@ -400,7 +319,6 @@ int main(void)
 		cmocka_unit_test(test_replaced_meanwhile),
 		cmocka_unit_test(test_bad_answers),
 		cmocka_unit_test(test_silent_pods),
-		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_request),
 	};

@@ -9,103 +9,48 @@
 
 #include <cmocka.h>
 
-#include "common/kube/client.h"
-#include "common/kube/config.h"
-#include "common/settings.h"
-#include "controller/tracker.h"
-#include "test/lib/script.h"
+#include "test/lib/tracker_fixture.h"
 
-/* {"AWS_ACCESS_KEY_ID": "AK", "AWS_SECRET_ACCESS_KEY": "SK\n"} */
-#define SECRET(version)                                                                            \
-	"{\"metadata\":{\"name\":\"keys\",\"resourceVersion\":\"" version                          \
-	"\"},\"data\":{\"AWS_ACCESS_KEY_ID\":\"QUs=\",\"AWS_SECRET_ACCESS_KEY\":\"U0sK\"}}"
 /* another secret key, "S2" */
 #define ROTATED                                                                                    \
 	"{\"metadata\":{\"name\":\"keys\",\"resourceVersion\":\"9\"},"                             \
 	"\"data\":{\"AWS_ACCESS_KEY_ID\":\"QUs=\",\"AWS_SECRET_ACCESS_KEY\":\"UzI=\"}}"
-#define GET_SECRET "GET /api/v1/namespaces/shop/secrets/keys"
-#define POINTER(v) "{\"version\":\"" v "\",\"prefix\":\"deploy/app/" v "\"}"
-
-static bool yes(void *ctx)
-{
-	(void)ctx;
-	return true;
-}
+#define SECRET(v)  TRACKER_SECRET(v)
+#define POINTER(v) TRACKER_POINTER(v)
+#define GET_SECRET TRACKER_GET_SECRET
 
 struct fixture {
-	struct script *api, *s3;
-	struct kube_config *config;
-	struct kube_client *client;
-	struct http_cancel *cancel;
-	struct queue *queue;
-	struct secrets *secrets;
-	struct tracker *tracker;
-	struct settings *settings;
-	int64_t pause_ms;
+	struct tracker_fixture t;
+	struct script *s3;
 };
+
+static void begin_with(struct fixture *f, const struct script_step *api, size_t n_api,
+		       const struct script_step *s3, size_t n_s3, int64_t pause_ms)
+{
+	const struct tracker_opts o = { .interval_ms = 100, .pause_ms = pause_ms };
+	struct strlist local = STRLIST_INIT;
+
+	f->s3 = script_start(s3, n_s3, NULL);
+	strlist_add(&local, script_url(f->s3));
+	tracker_begin(&f->t, api, n_api, &local, &o, 100);
+	strlist_done(&local);
+}
 
 static void begin(struct fixture *f, const struct script_step *api, size_t n_api,
 		  const struct script_step *s3, size_t n_s3)
 {
-	struct err e = ERR_INIT;
-	struct kube_client_opts client;
-	struct secrets_opts secrets;
-	struct tracker_opts tracker;
-	struct settings_options settings = { .poll_ms = -1 };
-
-	*f = (struct fixture){ .api = script_start(api, n_api, NULL),
-			       .s3 = script_start(s3, n_s3, NULL),
-			       .pause_ms = f->pause_ms ? f->pause_ms : 50 };
-	f->cancel = http_cancel_new();
-	f->config = kube_config_plain(script_url(f->api), "T");
-	client = (struct kube_client_opts){ .config = f->config, .cancel = f->cancel };
-	f->client = kube_client_new(&client);
-	f->queue = queue_new(10, 100);
-	strlist_add(&settings.allowed[POLICY_ENDPOINT], script_url(f->s3));
-	assert_int_equal(settings_start(&settings, &f->settings, &e), 0);
-	settings_options_done(&settings);
-	secrets = (struct secrets_opts){
-		.client = f->client, .queue = f->queue, .interval_ms = 100, .active = yes
-	};
-	f->secrets = secrets_start(&secrets);
-	tracker = (struct tracker_opts){ .queue = f->queue,
-					 .secrets = f->secrets,
-					 .cancel = f->cancel,
-					 .settings = f->settings,
-					 .interval_ms = 100,
-					 .pause_ms = f->pause_ms,
-					 .active = yes };
-	f->tracker = tracker_start(&tracker);
+	begin_with(f, api, n_api, s3, n_s3, 50);
 }
 
 static void end(struct fixture *f)
 {
-	http_cancel_trigger(f->cancel);
-	tracker_stop(f->tracker);
-	secrets_stop(f->secrets);
-	queue_free(f->queue);
-	kube_client_free(f->client);
-	kube_config_free(f->config);
-	http_cancel_free(f->cancel);
-	settings_stop(f->settings);
-	script_stop(f->api);
+	tracker_end(&f->t);
 	script_stop(f->s3);
 }
 
 static void want(struct fixture *f, const char *endpoint)
 {
-	const struct store_place place = { .scheme = SCHEME_S3,
-					   .endpoint = endpoint,
-					   .region = "us-east-1",
-					   .container = "cells",
-					   .prefix = "chat",
-					   .allow_http = true };
-	struct strlist names = STRLIST_INIT;
-
-	strlist_add(&names, "keys");
-	secrets_want(f->secrets, "shop/chat", "shop", &names);
-	tracker_want(f->tracker, "shop/chat", &place, "shop", "keys", true);
-	strlist_done(&names);
+	tracker_follow(&f->t, "chat", endpoint, true);
 }
 
 /* Waits for news of the app until its facts are these; each is one event of the queue. */
@@ -114,16 +59,11 @@ static void until(struct fixture *f, enum track_state state, const char *version
 	struct track_facts facts;
 
 	for (;;) {
-		char *key;
-
-		tracker_facts(f->tracker, "shop/chat", &facts);
+		tracker_facts(f->t.tracker, "shop/chat", &facts);
 		if (facts.state == state && str_eq(facts.version, version) &&
 		    (!why || str_eq(facts.why, why)))
 			return;
-		key = queue_get(f->queue);
-		assert_string_equal(key, "shop/chat");
-		queue_done(f->queue, key, false);
-		free(key);
+		tracker_news(&f->t);
 	}
 }
 
@@ -149,7 +89,7 @@ static void test_follows(void **state)
 		{ .gated = true, .headers = "ETag: \"4\"\r\n", .body = POINTER("v2") },
 		{ .status = 304, .again = true },
 	};
-	struct fixture f = { .api = NULL };
+	struct fixture f;
 
 	(void)state;
 	begin(&f, &secret_step, 1, s3, array_len(s3));
@@ -165,7 +105,7 @@ static void test_follows(void **state)
 	assert_true(script_has_header(script_request(f.s3, 3), "if-none-match: \"1\""));
 	assert_null(strstr(script_request(f.s3, 5)->headers, "if-none-match"));
 	assert_true(script_has_header(script_request(f.s3, 6), "if-none-match: \"4\""));
-	assert_false(tracker_republished(f.tracker, "shop/chat"));
+	assert_false(tracker_republished(f.t.tracker, "shop/chat"));
 	assert_true(
 		str_starts(script_request(f.s3, 0)->line, "GET /cells/chat/deploy/current.json"));
 	end(&f);
@@ -179,15 +119,15 @@ static void test_republished(void **state)
 		{ .headers = "ETag: \"2\"\r\n", .body = POINTER("v1") },
 		{ .status = 304, .again = true },
 	};
-	struct fixture f = { .api = NULL };
+	struct fixture f;
 
 	(void)state;
 	begin(&f, &secret_step, 1, s3, array_len(s3));
 	want(&f, script_url(f.s3));
 	until(&f, TRACK_READ, "v1", "");
 	assert_true(script_wait(f.s3, 3));
-	assert_true(tracker_republished(f.tracker, "shop/chat"));
-	assert_false(tracker_republished(f.tracker, "shop/chat"));
+	assert_true(tracker_republished(f.t.tracker, "shop/chat"));
+	assert_false(tracker_republished(f.t.tracker, "shop/chat"));
 	end(&f);
 }
 
@@ -207,7 +147,7 @@ static void test_failures_hold(void **state)
 		{ .gated = true, .body = POINTER("v3") },
 		{ .body = POINTER("v3"), .again = true },
 	};
-	struct fixture f = { .api = NULL };
+	struct fixture f;
 
 	(void)state;
 	begin(&f, &secret_step, 1, s3, array_len(s3));
@@ -227,7 +167,7 @@ static void test_failures_hold(void **state)
 static void test_local_is_refused(void **state)
 {
 	static const struct script_step s3 = { .body = POINTER("v1"), .again = true };
-	struct fixture f = { .api = NULL };
+	struct fixture f;
 	char *url;
 
 	(void)state;
@@ -239,8 +179,8 @@ static void test_local_is_refused(void **state)
 	/* another place forgets what was known */
 	want(&f, script_url(f.s3));
 	until(&f, TRACK_READ, "v1", "");
-	tracker_forget(f.tracker, "shop/chat");
-	tracker_forget(f.tracker, "shop/chat");
+	tracker_forget(f.t.tracker, "shop/chat");
+	tracker_forget(f.t.tracker, "shop/chat");
 	until(&f, TRACK_NEVER, "", NULL);
 	free(url);
 	end(&f);
@@ -255,24 +195,24 @@ static void test_secret_that_changes(void **state)
 		{ .want = GET_SECRET, .status = 500, .body = "{}", .again = true },
 	};
 	static const struct script_step s3 = { .body = POINTER("v1"), .again = true };
-	struct fixture f = { .api = NULL };
+	struct fixture f;
 	char hex[DIGEST_HEX];
 	struct strlist none = STRLIST_INIT;
 
 	(void)state;
 	begin(&f, api, array_len(api), &s3, 1);
-	assert_int_equal(secrets_state(f.secrets, "shop", "keys"), SECRET_UNREAD);
+	assert_int_equal(secrets_state(f.t.secrets, "shop", "keys"), SECRET_UNREAD);
 	want(&f, script_url(f.s3));
-	assert_true(script_wait(f.api, 4));
-	assert_int_equal(secrets_state(f.secrets, "shop", "keys"), SECRET_FOUND);
-	assert_true(secrets_digest(f.secrets, "shop", "keys", "AWS_SECRET_ACCESS_KEY", hex));
+	assert_true(script_wait(f.t.api, 4));
+	assert_int_equal(secrets_state(f.t.secrets, "shop", "keys"), SECRET_FOUND);
+	assert_true(secrets_digest(f.t.secrets, "shop", "keys", "AWS_SECRET_ACCESS_KEY", hex));
 	/* printf S2 | sha256sum */
 	assert_string_equal(hex,
 			    "adfa2b24c2d924fe6383d8804be55afb98ea3eb0e14c3470ac3a0f651b9a422e");
-	assert_false(secrets_digest(f.secrets, "shop", "keys", "OTHER", hex));
+	assert_false(secrets_digest(f.t.secrets, "shop", "keys", "OTHER", hex));
 	until(&f, TRACK_READ, "v1", "");
-	secrets_want(f.secrets, "shop/chat", "shop", &none);
-	assert_int_equal(secrets_state(f.secrets, "shop", "keys"), SECRET_UNREAD);
+	secrets_want(f.t.secrets, "shop/chat", "shop", &none);
+	assert_int_equal(secrets_state(f.t.secrets, "shop", "keys"), SECRET_UNREAD);
 	end(&f);
 }
 
@@ -283,13 +223,13 @@ static void test_secret_that_is_not_there(void **state)
 						.body = "{\"reason\":\"NotFound\"}",
 						.again = true };
 	static const struct script_step s3 = { .body = POINTER("v1"), .again = true };
-	struct fixture f = { .api = NULL };
+	struct fixture f;
 
 	(void)state;
 	begin(&f, &api, 1, &s3, 1);
 	want(&f, script_url(f.s3));
 	until(&f, TRACK_FAILED, "", "Secret keys does not exist");
-	assert_int_equal(secrets_state(f.secrets, "shop", "keys"), SECRET_MISSING);
+	assert_int_equal(secrets_state(f.t.secrets, "shop", "keys"), SECRET_MISSING);
 	assert_int_equal(script_connections(f.s3), 0);
 	end(&f);
 }
@@ -298,42 +238,31 @@ static void test_secret_that_is_not_there(void **state)
 static void test_sick_endpoint(void **state)
 {
 	static const struct script_step s3 = { .status = 503, .again = true };
-	struct fixture f = { .pause_ms = 600000 };
+	struct fixture f;
 	struct track_facts facts;
-	struct strlist names = STRLIST_INIT;
 	size_t told = 0;
 
 	(void)state;
-	begin(&f, &secret_step, 1, &s3, 1);
-	strlist_add(&names, "keys");
+	begin_with(&f, &secret_step, 1, &s3, 1, 600000);
 	for (int i = 0; i < 50; i++) {
-		const struct store_place place = { .scheme = SCHEME_S3,
-						   .endpoint = script_url(f.s3),
-						   .container = "cells",
-						   .allow_http = true };
-		char app[32];
+		char name[32];
 
-		(void)snprintf(app, sizeof(app), "shop/app-%d", i);
-		secrets_want(f.secrets, app, "shop", &names);
-		tracker_want(f.tracker, app, &place, "shop", "keys", true);
+		(void)snprintf(name, sizeof(name), "app-%d", i);
+		tracker_follow(&f.t, name, script_url(f.s3), true);
 	}
 	while (told < 50) {
-		char *key = queue_get(f.queue);
-
-		queue_done(f.queue, key, false);
-		free(key);
+		tracker_news(&f.t);
 		told = 0;
 		for (int i = 0; i < 50; i++) {
 			char app[32];
 
 			(void)snprintf(app, sizeof(app), "shop/app-%d", i);
-			tracker_facts(f.tracker, app, &facts);
+			tracker_facts(f.t.tracker, app, &facts);
 			told += facts.state == TRACK_FAILED;
 		}
 	}
 	assert_string_equal(facts.why, "the store asks for a pause: status 503");
 	assert_in_range(script_count(f.s3), 1, 16);
-	strlist_done(&names);
 	end(&f);
 }
 
@@ -344,17 +273,18 @@ static void test_credentials(void **state)
 	struct store_keys keys = { { NULL, 0 }, { NULL, 0 }, { NULL, 0 },
 				   { NULL, 0 }, { NULL, 0 }, { NULL, 0 } };
 	char hex[DIGEST_HEX];
-	struct fixture f = { .api = NULL };
+	struct fixture f;
 
 	(void)state;
 	begin(&f, &secret_step, 1, &s3, 1);
 	want(&f, script_url(f.s3));
 	until(&f, TRACK_NO_POINTER, "", NULL);
-	assert_int_equal(secrets_credentials(f.secrets, "shop", "keys", &keys, hex), SECRET_FOUND);
+	assert_int_equal(secrets_credentials(f.t.secrets, "shop", "keys", &keys, hex),
+			 SECRET_FOUND);
 	assert_string_equal(secret_text(&keys.aws_access_key_id), "AK");
 	assert_string_equal(secret_text(&keys.aws_secret_access_key), "SK");
 	assert_true(secret_empty(&keys.aws_session_token));
-	assert_true(secrets_digest(f.secrets, "shop", "keys", "AWS_SECRET_ACCESS_KEY", hex));
+	assert_true(secrets_digest(f.t.secrets, "shop", "keys", "AWS_SECRET_ACCESS_KEY", hex));
 	/* printf 'SK\n' | sha256sum */
 	assert_string_equal(hex,
 			    "04ea46b5cf93cc4d44a76bfad0c072c620cc2b7556657187fbbc1d52df68de9c");

@@ -42,6 +42,9 @@ static void check(const struct reading *v, size_t n)
 	}
 }
 
+#define ZEROS_50  "00000000000000000000000000000000000000000000000000"
+#define ZEROS_300 ZEROS_50 ZEROS_50 ZEROS_50 ZEROS_50 ZEROS_50 ZEROS_50
+
 /* Compared with sigs.k8s.io/yaml 1.6.0, which read the same texts. */
 static void test_plain_scalars(void **state)
 {
@@ -69,6 +72,9 @@ static void test_plain_scalars(void **state)
 		  "[9007199254740992,-9007199254740992]\n" },
 		{ "[18446744073709551615, 18446744073709551616, -9223372036854775809]",
 		  "[1.8446744073709552e+19,1.8446744073709552e+19,-9.223372036854776e+18]\n" },
+		{ "[1" ZEROS_300 ", 1" ZEROS_300 "00000000]", "[1e+300,1e+308]\n" },
+		{ "[0." ZEROS_300 "5, 1" ZEROS_300 "_0.5]", "[5e-301,1e+301]\n" },
+		{ "1" ZEROS_300 "000000000", "\"1" ZEROS_300 "000000000\"\n" },
 		{ "1 2", "\"1 2\"\n" },
 		{ "1,000", "\"1,000\"\n" },
 		{ "-", "[null]\n" },

@@ -56,6 +56,14 @@ check "policy is read again" until_ 150 asked 8 refused
 out=$(other)
 check "the refusal says what is allowed" contains "$out" 'write an image that begins with ghcr.io/denoland/celld'
 check "it is Forbidden" contains "$out" Forbidden
+settings policy.yaml '{allowedImages: 7}'
+told() { contains "$(kubectl -n $OPERATOR get events.events.k8s.io -o json | jq -r '.items[] |
+	select(.reason == "SettingsRefused") | .regarding.kind + " " + .regarding.name + " " + .note')" \
+	"Lease celld-operator-controller policy"; }
+check "a broken policy is told of by an Event about the controllers' Lease" until_ 150 told
+check "and by its uid, so that describe shows it" contains \
+	"$(kubectl -n $OPERATOR describe lease celld-operator-controller)" "the last good one stays in use"
+check "the last good policy stays" asked 8 refused
 settings policy.yaml '{}'
 
 # --- between apps

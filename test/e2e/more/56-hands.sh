@@ -26,6 +26,26 @@ patch web '{"service":{"type":"ClusterIP"}}' > /dev/null
 check "and back, without a node port" until_ 10 eval '[ "$(kubectl get service web-celld -o "jsonpath={.spec.type} {.spec.ports[0].nodePort}")" = "ClusterIP " ]'
 check "the address is the same" [ "$(kubectl get service web-celld -o 'jsonpath={.spec.clusterIP}')" = "$ip" ]
 
+# Lists and selectors are ours as a whole: what is left out of a rule is taken back, and what somebody adds to one does not stay.
+rule() { kubectl get networkpolicy web-celld -o json | jq -c '.spec | [.ingress[0].from, .podSelector]'; }
+open='[null,{"matchLabels":{"celld-operator.io/workerapp":"web"}}]'
+check "everybody may come" [ "$(rule)" = "$open" ]
+patch web '{"networkPolicy":{"publicFrom":[{"podSelector":{"matchLabels":{"a":"b"}}}]}}' > /dev/null
+check "only some may" until_ 10 eval '[ "$(rule | jq length)" = 2 ] && [ "$(rule)" != "$open" ]'
+patch web '{"networkPolicy":null}' > /dev/null
+check "everybody again" until_ 10 eval '[ "$(rule)" = "$open" ]'
+kubectl patch networkpolicy web-celld --type json -p '[{"op":"add","path":"/spec/ingress/0/from","value":[{"podSelector":{}}]}]' > /dev/null
+check "a rule that was narrowed by hand is wide again" until_ 10 eval '[ "$(rule)" = "$open" ]'
+kubectl patch networkpolicy web-celld --type merge -p '{"spec":{"podSelector":{"matchLabels":{"none":"of-them"}}}}' > /dev/null
+check "a policy that was led away from the pods is back" until_ 10 eval '[ "$(rule)" = "$open" ]'
+kubectl patch networkpolicy web-celld --type json -p '[{"op":"add","path":"/spec/ingress/1/ports/0/endPort","value":9000}]' > /dev/null
+check "more ports are closed again" until_ 10 eval '[ -z "$(kubectl get networkpolicy web-celld -o "jsonpath={.spec.ingress[*].ports[*].endPort}")" ]'
+kubectl patch service web-celld --type merge -p '{"spec":{"selector":{"none":"of-them"}}}' > /dev/null
+check "so is a Service" until_ 10 eval '[ "$(kubectl get service web-celld -o json | jq -c .spec.selector)" = "{\"celld-operator.io/workerapp\":\"web\"}" ]'
+kubectl patch pdb web-celld --type merge -p '{"spec":{"selector":{"matchLabels":{"none":"of-them"}}}}' > /dev/null
+check "and a budget" until_ 10 eval '[ "$(kubectl get pdb web-celld -o json | jq -c .spec.selector.matchLabels)" = "{\"celld-operator.io/workerapp\":\"web\"}" ]'
+check "nobody was taken for a rival" contains "$(get $ns web '{.status.conditions[?(@.type=="Degraded")].status}')" False
+
 # The StatefulSet: without its pods, then with them.
 was=$(kubectl get statefulset web-celld -o 'jsonpath={.metadata.uid}')
 kubectl delete statefulset web-celld --cascade=orphan > /dev/null
