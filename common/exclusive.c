@@ -30,6 +30,22 @@ static char *host_of(const char *endpoint)
 	return host;
 }
 
+/* Of scheme, container and the prefix's first segment (FNV-1a). Who has all of a container may be anywhere in it. */
+static uint64_t place_of(const struct holding *h)
+{
+	const char *parts[] = { h->container, h->prefix };
+	uint64_t hash = 14695981039346656037u ^ (uint64_t)h->scheme;
+
+	if (!h->prefix[0])
+		return 0;
+	for (size_t i = 0; i < array_len(parts); i++) {
+		for (const char *p = parts[i]; *p && *p != '/'; p++)
+			hash = (hash ^ (unsigned char)*p) * 1099511628211u;
+		hash = (hash ^ '/') * 1099511628211u;
+	}
+	return hash ? hash : 1;
+}
+
 struct holding *holding_of(const struct workerapp *app)
 {
 	struct holding *h = xcalloc(1, sizeof(*h));
@@ -44,6 +60,7 @@ struct holding *holding_of(const struct workerapp *app)
 	h->account = xstrdup(app->bucket.storage_account ? app->bucket.storage_account : "");
 	h->container = workerapp_bucket_name(app);
 	h->prefix = workerapp_bucket_prefix(app);
+	h->place = place_of(h);
 	strlist_copy(&h->hosts, &app->hostnames);
 	h->path = trimmed(app->ingress.path);
 	h->fleet = app->durability == DURABILITY_FLEET;
@@ -208,6 +225,11 @@ void exclusive_judge(const struct holding *mine, const struct holding_store *my_
 	judge_bucket(mine, my_store, other, other_store, faults);
 	for (size_t i = 0; i < mine->hosts.n; i++)
 		judge_host(mine, i, other, faults);
+}
+
+bool exclusive_apart(const struct holding *a, const struct holding *b)
+{
+	return a->place && b->place && a->place != b->place && (!a->hosts.n || !b->hosts.n);
 }
 
 bool exclusive_is_older(const struct holding *a, const struct holding *b)

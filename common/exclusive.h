@@ -21,6 +21,8 @@ struct holding {
 	enum bucket_scheme scheme;
 	char *store; /* storeRef; NULL: inline */
 	char *host, *account, *container, *prefix;
+	uint64_t
+		place; /* another one: never on one prefix, nor one inside the other; 0: it may be anywhere */
 	/* of the routes */
 	struct strlist hosts;
 	char *path; /* without a slash at its end: "" is all */
@@ -49,6 +51,8 @@ void exclusive_judge(const struct holding *mine, const struct holding_store *my_
 		     struct faults *faults);
 /* Whether of two apps with these host names, each a name or "*." and a name, only one can have its own. */
 bool exclusive_hosts_clash(const char *a, const char *b, bool same_namespace, bool same_path);
+/* They can have nothing in common; false says nothing yet. Cheap: each app is compared with every other one. */
+bool exclusive_apart(const struct holding *a, const struct holding *b);
 /* a came before b: by creationTimestamp, then uid. One that is not stored yet came last. */
 bool exclusive_is_older(const struct holding *a, const struct holding *b);
 

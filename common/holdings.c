@@ -140,6 +140,8 @@ static void compare(const char *key, void *value, void *ctx)
 	const struct holding *other = value;
 	struct faults found = FAULTS_INIT;
 
+	if (exclusive_apart(q->mine, other))
+		return;
 	if ((str_eq(q->mine->namespace, other->namespace) && str_eq(q->mine->name, other->name)) ||
 	    (q->older && !exclusive_is_older(other, q->mine)))
 		return;
@@ -195,6 +197,8 @@ static void compare_ghost(const char *key, void *value, void *ctx)
 	const struct holding *ghost = value;
 	struct faults found = FAULTS_INIT;
 
+	if (exclusive_apart(q->mine, ghost))
+		return;
 	exclusive_judge(q->mine, q->my_store, ghost, store_of(q->h, ghost), &found);
 	if (has_bucket(&found))
 		strlist_add(q->keys, key);

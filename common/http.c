@@ -1,6 +1,5 @@
 #include "common/http.h"
 
-#include <curl/curl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -11,7 +10,7 @@
 #include <sys/socket.h>
 
 #include "common/clock.h"
-#include "common/http_hold.h"
+#include "common/http_room.h"
 
 enum {
 	CONNECT_MS = 10000,
@@ -31,34 +30,6 @@ struct http_cancel {
 	pthread_mutex_t lock; /* of loops */
 	struct http_loop *loops;
 	atomic_bool triggered;
-};
-
-struct http_transfer {
-	struct http_transfer *prev, *next;
-	struct http_loop *loop;
-	CURL *easy;
-	struct curl_slist *headers, *connect_to;
-	struct http_handler handler;
-	struct http_response response;
-	size_t head;	/* bytes of it, interim answers' too */
-	size_t held;	/* bytes of the body, in loop->hold */
-	bool one_shot;	/* its buffer has another size: it is not used again */
-	bool paused;	/* until others have ended */
-	bool stream;	/* 2xx bodies go to handler.data */
-	bool stopped;	/* data() said so */
-	bool local;	/* no_local has refused an address */
-	CURLcode setup; /* not CURLE_OK: never added to the multi handle */
-	char why[CURL_ERROR_SIZE];
-};
-
-struct http_loop {
-	CURLM *multi;
-	struct http_cancel *cancel;
-	struct http_loop *prev, *next; /* in cancel->loops */
-	struct http_transfer *transfers;
-	struct http_hold hold; /* of bodies that are collected */
-	size_t unborn;	       /* transfers whose setup failed: done() is due */
-	CURL *spare;	       /* an easy handle with its TLS sessions, for the next transfer */
 };
 
 int http_global_init(struct err *e)
@@ -170,10 +141,8 @@ static size_t on_body(char *bytes, size_t one, size_t n, void *transfer)
 		t->stopped = !t->handler.data(t->handler.ctx, bytes, n);
 		return t->stopped ? 0 : n;
 	}
-	t->paused = !http_hold_take(&t->loop->hold, t, t->held, n);
-	if (t->paused)
-		return CURL_WRITEFUNC_PAUSE;
-	t->held += n;
+	if (!http_room_take(t, n))
+		return t->evicted ? 0 : CURL_WRITEFUNC_PAUSE;
 	if (t->stream && n > body->max - body->len)
 		n = body->max - body->len;
 	buf_add(body, bytes, n);
@@ -424,22 +393,12 @@ static void transfer_unlink(struct http_loop *l, struct http_transfer *t)
 		(void)curl_multi_remove_handle(l->multi, t->easy);
 	else
 		l->unborn--;
-}
-
-/* What the body took is free; those who wait for it go on, or find that they have to wait still. */
-static void let_go(struct http_loop *l, struct http_transfer *t)
-{
-	if (!http_hold_give(&l->hold, t, t->held))
-		return;
-	for (struct http_transfer *o = l->transfers; o && !l->hold.waiting; o = o->next) {
-		if (o->paused)
-			(void)curl_easy_pause(o->easy, CURLPAUSE_CONT);
-	}
+	l->evicted -= t->evicted;
 }
 
 static void transfer_free(struct http_loop *l, struct http_transfer *t)
 {
-	let_go(l, t);
+	http_room_give(l, t);
 	curl_easy_reset(t->easy);
 	if (l->spare || t->one_shot)
 		curl_easy_cleanup(t->easy);
@@ -558,14 +517,26 @@ static void deliver_unborn(struct http_loop *l)
 	}
 }
 
+static void deliver_evicted(struct http_loop *l)
+{
+	while (l->evicted) {
+		struct http_transfer *t = l->transfers;
+
+		while (!t->evicted)
+			t = t->next;
+		finish(l, t, CURLE_FILESIZE_EXCEEDED);
+	}
+}
+
 /* Ended transfers; false: there was none. */
 static bool deliver(struct http_loop *l)
 {
-	bool any = l->unborn > 0;
+	bool any = l->unborn > 0 || l->evicted > 0;
 	CURLMsg *m;
 	int left;
 
 	deliver_unborn(l);
+	deliver_evicted(l);
 	while ((m = curl_multi_info_read(l->multi, &left))) {
 		struct http_transfer *t = NULL;
 		CURLcode rc = m->data.result;

@@ -14,13 +14,18 @@ bool http_hold_take(struct http_hold *h, const void *who, size_t has, size_t n)
 	return true;
 }
 
+void http_hold_drop(struct http_hold *h, const void *who, size_t has)
+{
+	h->held -= has;
+	if (h->favoured == who)
+		h->favoured = NULL;
+}
+
 bool http_hold_give(struct http_hold *h, const void *who, size_t has)
 {
 	bool waiting = h->waiting;
 
-	h->held -= has;
-	if (h->favoured == who)
-		h->favoured = NULL;
+	http_hold_drop(h, who, has);
 	h->waiting = false;
 	return waiting;
 }

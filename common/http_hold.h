@@ -20,6 +20,8 @@ struct http_hold {
 
 /* Takes n more bytes for a body that has `has` of them; false: it has to wait. */
 bool http_hold_take(struct http_hold *h, const void *who, size_t has, size_t n);
+/* What a body took counts no more; those who wait hear of it with the next http_hold_give. */
+void http_hold_drop(struct http_hold *h, const void *who, size_t has);
 /* Gives back what a body took. True: those who wait may try again. */
 bool http_hold_give(struct http_hold *h, const void *who, size_t has);
 

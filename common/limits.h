@@ -13,7 +13,7 @@ enum {
 	LIMIT_KUBE_OBJECT = 8 << 20,	/* one object, one watch event */
 	LIMIT_KUBE_LIST = 256 << 20,	/* one page of a list */
 	LIMIT_STATE = 4 << 20,		/* celld's /state */
-	LIMIT_STATES = 16 << 20,	/* of those that are being read at one moment */
+	LIMIT_STATES = 32 << 20,	/* of those that are being read at one moment */
 	LIMIT_POINTER = 64 << 10,	/* deploy/current.json */
 	LIMIT_TOKEN_FILE = 64 << 10,	/* a ServiceAccount token */
 	LIMIT_CONFIG_FILE = 4 << 20,	/* kubeconfig, compatibility table, defaults */

@@ -451,6 +451,9 @@ static int apply_scaling(struct turn *t, struct err *e)
 		autoscaling_type, "KEDAUnavailable", "ScaledObjectError",
 		"the cluster has no ScaledObject of KEDA; the number of pods stays"
 	};
+	static const struct names others = { autoscaling_type, "ScaledObjectError",
+					     "ScaledObjectError",
+					     "the cluster has no HorizontalPodAutoscaler v2" };
 	struct around_view *v = &t->around;
 	bool pause = scaling_must_pause(t->obs, &t->decision);
 	cleanup_json struct json *live = NULL;
@@ -467,6 +470,9 @@ static int apply_scaling(struct turn *t, struct err *e)
 		if (r)
 			return trouble(t, &v->autoscaling, n.type, n.error, r, &why, e);
 		say_scaled(t, live, pause);
+		/* where they cannot be read, a foreign one would not be seen */
+		if (str_eq(v->autoscaling.status, "True"))
+			(void)available(t, CACHE_HPA, &others, &v->autoscaling);
 	}
 	if (v->scaling.foreign[0]) {
 		cleanup(freep) char *text = xasprintf(

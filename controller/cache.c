@@ -8,6 +8,7 @@
 #include "common/kube/client.h"
 #include "common/kube/wire.h"
 #include "common/map.h"
+#include "common/squeeze.h"
 #include "common/workerapp.h"
 
 const struct kube_kind cache_kinds[CACHE_KINDS] = {
@@ -32,8 +33,8 @@ const struct kube_kind cache_kinds[CACHE_KINDS] = {
 };
 
 struct entry {
-	char *text; /* NULL: a pod */
-	struct fleet_pod pod;
+	struct squeezed *text; /* NULL: a pod */
+	struct fleet_pod *pod; /* NULL: none, or no member of a fleet */
 	char uid[FLEET_UID], version[FLEET_NAME];
 	char app[FLEET_NAME];	 /* that it belongs to */
 	bool unlisted;		 /* the list that runs has not shown it, and it was there before */
@@ -50,6 +51,8 @@ struct cache {
 	pthread_mutex_t lock;
 	struct map *objects
 		[CACHE_KINDS]; /* "namespace/name" -> struct entry; of pods: app key -> struct pod_set */
+	char *models
+		[CACHE_KINDS]; /* of the texts: the first object that there was; kept to the end */
 	size_t pods;
 };
 
@@ -58,6 +61,7 @@ static void free_entry(void *p)
 	struct entry *x = p;
 
 	free(x->text);
+	free(x->pod);
 	free(x);
 }
 
@@ -85,6 +89,8 @@ void cache_free(struct cache *c)
 		return;
 	for (int k = 0; k < CACHE_KINDS; k++)
 		map_free(c->objects[k]);
+	for (int k = 0; k < CACHE_KINDS; k++)
+		free(c->models[k]);
 	(void)pthread_mutex_destroy(&c->lock);
 	free(c);
 }
@@ -177,7 +183,50 @@ static void read_brief(enum cache_kind kind, const struct json *object, struct e
 	x->partition = sts.partition;
 }
 
-static struct entry *make_entry(enum cache_kind kind, const struct json *object)
+/* NULL: no member, not handed out. The caller's. */
+static struct fleet_pod *member_of(const struct json *object)
+{
+	struct fleet_pod pod = { .ordinal = -1 };
+	struct fleet_pod *copy;
+
+	if (!fleet_read_pod(object, &pod))
+		return NULL;
+	copy = xmalloc(sizeof(*copy));
+	*copy = pod;
+	return copy;
+}
+
+/* Lent until the end of c. */
+static const char *model_of(struct cache *c, enum cache_kind kind, const char *text)
+{
+	const char *model;
+
+	(void)pthread_mutex_lock(&c->lock);
+	if (!c->models[kind])
+		c->models[kind] = xstrdup(text);
+	model = c->models[kind];
+	(void)pthread_mutex_unlock(&c->lock);
+	return model;
+}
+
+static struct squeezed *text_of(struct cache *c, enum cache_kind kind, const struct json *object)
+{
+	cleanup(freep) char *text = compact(kind, object);
+
+	return squeeze(model_of(c, kind, text), text);
+}
+
+/* The object of an entry, under the lock; the caller's. NULL: it cannot be read. */
+static struct json *read_entry(const struct cache *c, enum cache_kind kind, const struct entry *x)
+{
+	cleanup(freep) char *text = unsqueeze(c->models[kind], x->text);
+	struct json *j = NULL;
+	struct err ignored = ERR_INIT;
+
+	return json_parse(text, strlen(text), &j, &ignored) ? NULL : j;
+}
+
+static struct entry *make_entry(struct cache *c, enum cache_kind kind, const struct json *object)
 {
 	const struct json *meta = json_get(object, "metadata");
 	const char *uid = json_get_str(meta, "uid");
@@ -188,9 +237,9 @@ static struct entry *make_entry(enum cache_kind kind, const struct json *object)
 	(void)snprintf(x->version, sizeof(x->version), "%s", version ? version : "");
 	read_brief(kind, object, x);
 	if (kind != CACHE_POD)
-		x->text = compact(kind, object);
-	else if (!fleet_read_pod(object, &x->pod))
-		x->pod.ordinal = -1; /* no member: not handed out */
+		x->text = text_of(c, kind, object);
+	else
+		x->pod = member_of(object);
 	return x;
 }
 
@@ -224,20 +273,50 @@ static bool is_lost(const struct entry *x, const char *list_version)
 	return x->unlisted && (!list_version || !cache_newer(x->version, list_version));
 }
 
-/* listed: the object is of a list, of that version. */
-static bool put(struct cache *c, enum cache_kind kind, const struct json *object, bool listed,
-		const char *list_version)
+/* Of that version, against what is there; listed: it is of a list, of that version. */
+static bool is_news(const struct entry *old, const char *version, bool listed,
+		    const char *list_version)
 {
-	struct entry *x = make_entry(kind, object), *old;
+	return !old || cache_newer(version, old->version) ||
+	       (listed && !str_eq(version, old->version) && is_lost(old, list_version));
+}
+
+/* An echo of what is there costs no more than a look. */
+static bool is_echo(struct cache *c, enum cache_kind kind, const struct json *object, bool listed,
+		    const char *list_version)
+{
+	const char *version = json_str(json_path(object, "metadata", "resourceVersion", NULL));
+	const struct map *m;
+	struct entry *old;
 	char name[512];
-	struct map *m;
-	bool newer;
+	bool echo;
 
 	(void)pthread_mutex_lock(&c->lock);
 	m = place(c, kind, object, name, sizeof(name));
 	old = m ? map_get(m, name) : NULL;
-	newer = m && (!old || cache_newer(x->version, old->version) ||
-		      (listed && !str_eq(x->version, old->version) && is_lost(old, list_version)));
+	echo = !m || !is_news(old, version ? version : "", listed, list_version);
+	if (listed && old && echo)
+		old->unlisted = false;
+	(void)pthread_mutex_unlock(&c->lock);
+	return echo;
+}
+
+/* listed: the object is of a list, of that version. */
+static bool put(struct cache *c, enum cache_kind kind, const struct json *object, bool listed,
+		const char *list_version)
+{
+	struct entry *x, *old;
+	char name[512];
+	struct map *m;
+	bool newer;
+
+	if (is_echo(c, kind, object, listed, list_version))
+		return false;
+	x = make_entry(c, kind, object);
+	(void)pthread_mutex_lock(&c->lock);
+	m = place(c, kind, object, name, sizeof(name));
+	old = m ? map_get(m, name) : NULL;
+	newer = m && is_news(old, x->version, listed, list_version);
 	if (listed && old)
 		old->unlisted = false;
 	if (newer) {
@@ -259,6 +338,7 @@ bool cache_put(struct cache *c, enum cache_kind kind, const struct json *object)
 
 /* Walks over the entries of a kind in a namespace. */
 struct list_walk {
+	const struct cache *c;
 	const char *ns; /* NULL: all */
 	const char *version;
 	enum cache_kind kind;
@@ -297,7 +377,7 @@ static void mark(const char *name, void *value, void *ctx)
 
 void cache_list_begin(struct cache *c, enum cache_kind kind, const char *ns)
 {
-	struct list_walk w = { .ns = ns, .kind = kind };
+	struct list_walk w = { .c = c, .ns = ns, .kind = kind };
 
 	(void)pthread_mutex_lock(&c->lock);
 	map_each(c->objects[kind], mark, &w);
@@ -339,21 +419,20 @@ static void collect_lost(const char *name, void *value, void *ctx)
 	struct list_walk *w = ctx;
 	const struct entry *x = value;
 	cleanup_json struct json *object = NULL;
-	struct err ignored = ERR_INIT;
 	char key[512];
 
 	if (!in_namespace(name, w->ns) || !is_lost(x, w->version))
 		return;
 	strlist_add(&w->names, name);
-	if (!json_parse(x->text, strlen(x->text), &object, &ignored) &&
-	    cache_key_of(w->kind, object, key, sizeof(key)))
+	object = read_entry(w->c, w->kind, x);
+	if (object && cache_key_of(w->kind, object, key, sizeof(key)))
 		strlist_add(&w->keys, key);
 }
 
 void cache_list_end(struct cache *c, enum cache_kind kind, const char *ns, const char *version,
 		    struct strlist *ret_keys)
 {
-	struct list_walk w = { .ns = ns, .version = version, .kind = kind };
+	struct list_walk w = { .c = c, .ns = ns, .version = version, .kind = kind };
 
 	(void)pthread_mutex_lock(&c->lock);
 	map_each(c->objects[kind], kind == CACHE_POD ? collect_pod_set : collect_lost, &w);
@@ -486,7 +565,7 @@ struct json *cache_get(struct cache *c, enum cache_kind kind, const char *ns, co
 		const struct entry *x = map_get(c->objects[kind], key);
 
 		if (x && x->text)
-			text = xstrdup(x->text);
+			text = unsqueeze(c->models[kind], x->text);
 	}
 	(void)pthread_mutex_unlock(&c->lock);
 	if (text && json_parse(text, strlen(text), &j, &ignored))
@@ -495,6 +574,8 @@ struct json *cache_get(struct cache *c, enum cache_kind kind, const char *ns, co
 }
 
 struct listing {
+	const struct cache *c;
+	enum cache_kind kind;
 	const char *ns;
 	struct json *to;
 };
@@ -504,18 +585,18 @@ static void add_object(const char *name, void *value, void *ctx)
 	const struct entry *x = value;
 	const struct listing *l = ctx;
 	size_t n = strlen(l->ns);
-	struct json *j = NULL;
-	struct err ignored = ERR_INIT;
+	struct json *j;
 
 	if (!str_starts(name, l->ns) || name[n] != '/' || !x->text)
 		return;
-	if (!json_parse(x->text, strlen(x->text), &j, &ignored))
+	j = read_entry(l->c, l->kind, x);
+	if (j)
 		json_add(l->to, j);
 }
 
 struct json *cache_list(struct cache *c, enum cache_kind kind, const char *ns)
 {
-	struct listing l = { .ns = ns, .to = json_new_array() };
+	struct listing l = { .c = c, .kind = kind, .ns = ns, .to = json_new_array() };
 
 	(void)pthread_mutex_lock(&c->lock);
 	map_each(c->objects[kind], add_object, &l);
@@ -542,8 +623,8 @@ static void add_pod(const char *name, void *value, void *ctx)
 	struct collect *all = ctx;
 
 	(void)name;
-	if (x->pod.ordinal >= 0)
-		all->v[all->n++] = x->pod;
+	if (x->pod)
+		all->v[all->n++] = *x->pod;
 }
 
 struct fleet_pod *cache_pods(struct cache *c, const char *key, size_t *ret_n)

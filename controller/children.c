@@ -6,7 +6,7 @@
 #include "common/kube/client.h"
 #include "common/log.h"
 #include "controller/compare.h"
-#include "controller/turn.h"
+#include "controller/takeover.h"
 
 struct child {
 	enum cache_kind kind;
@@ -59,16 +59,11 @@ static int foreign(const struct turn *t, const struct json *live, struct err *e)
 		       kind ? kind : "object", name ? name : "");
 }
 
-/* The cache holds what carries our label; an object that is not there may still exist. */
-static int look_up(struct turn *t, enum cache_kind kind, const char *name, struct json **ret,
-		   struct err *e)
+static int ask(const struct turn *t, enum cache_kind kind, const char *name, struct json **ret,
+	       struct err *e)
 {
-	int r;
+	int r = kube_get(t->o->client, &cache_kinds[kind], t->app->namespace, name, 0, ret, e);
 
-	*ret = cache_get(t->o->cache, kind, t->app->namespace, name);
-	if (*ret)
-		return 0;
-	r = kube_get(t->o->client, &cache_kinds[kind], t->app->namespace, name, 0, ret, e);
 	if (r == -ERR_NOT_FOUND) {
 		*ret = NULL;
 		return 0;
@@ -156,39 +151,113 @@ static void recall_fight(struct turn *t, enum cache_kind kind, const char *name)
 
 /* --- one object ------------------------------------------------------------------------------------ */
 
+/* In asks_first. */
+static unsigned bit_of(enum cache_kind kind)
+{
+	return 1u << kind;
+}
+
+static int write_child(struct turn *t, enum cache_kind kind, const struct json *want, bool force,
+		       struct json **ret_answer, struct err *e)
+{
+	const struct kube_apply_opts how = { .field_manager = DESIRED_MANAGER, .force = force };
+
+	return kube_apply(t->o->client, &cache_kinds[kind], t->app->namespace, want, &how,
+			  ret_answer, e);
+}
+
+/*
+ * Makes what the cache does not have. The cache holds what carries our label; an object that is not there may still exist,
+ * and is not to be touched: no object has this resourceVersion (etcd's first write is 2), so that the apply of one that exists is a conflict, and of
+ * one that does not, a creation. Then it is asked for: *ret_live. From then on it is asked for first, so that an object of
+ * somebody else's costs a read and not a refused write each time.
+ */
+static int create(struct turn *t, enum cache_kind kind, struct json *want, struct json **ret_answer,
+		  struct json **ret_live, struct err *e)
+{
+	const char *name = json_str(json_path(want, "metadata", "name", NULL));
+	bool asks = t->memory && (t->memory->asks_first & bit_of(kind));
+	struct err why = ERR_INIT;
+	int r;
+
+	if (!asks) {
+		json_set_str(json_get_mutable(want, "metadata"), "resourceVersion", "1");
+		r = write_child(t, kind, want, false, ret_answer, &why);
+		json_del(json_get_mutable(want, "metadata"), "resourceVersion");
+		if (r != -ERR_CONFLICT && r != -ERR_EXISTS) {
+			if (r)
+				*e = why;
+			return r;
+		}
+	}
+	r = ask(t, kind, name, ret_live, e);
+	if (r)
+		return r;
+	if (t->memory && *ret_live)
+		t->memory->asks_first |= bit_of(kind);
+	/* without force a creation cannot take over what somebody has made in the meantime */
+	return *ret_live ? 0 : write_child(t, kind, want, false, ret_answer, e);
+}
+
+static void wrote(struct turn *t, enum cache_kind kind, const struct json *want,
+		  const struct json *answer, bool was_there)
+{
+	const char *name = json_str(json_path(want, "metadata", "name", NULL));
+
+	children_wrote(t, kind, name, want);
+	(void)cache_put(t->o->cache, kind, answer);
+	log_info(was_there ? "child updated" : "child created", "app", t->key, "kind",
+		 cache_kinds[kind].kind, "name", name, NULL);
+}
+
+/* One that is there; cached: *live is the cache's, and read anew when more of it is needed. */
+static int update(struct turn *t, enum cache_kind kind, struct json *want, bool cached,
+		  struct json **live, struct json **ret_answer, struct err *e)
+{
+	const char *name = json_str(json_path(want, "metadata", "name", NULL));
+	int r;
+
+	if (!children_is_ours(t, *live))
+		return foreign(t, *live, e);
+	if (!compare_differs(want, *live, DESIRED_MANAGER)) {
+		recall_fight(t, kind, name);
+		return 0;
+	}
+	if (children_held(t, kind, name, want))
+		return 0;
+	pin(want, *live);
+	r = cached ? takeover_cached(t, kind, live, e) : takeover_write(t, kind, live, e);
+	if (r)
+		return r;
+	r = write_child(t, kind, want, true, ret_answer, e);
+	if (r)
+		return err_wrap(e, "applying %s %s", cache_kinds[kind].kind, name);
+	wrote(t, kind, want, *ret_answer, true);
+	return 0;
+}
+
 int children_put(struct turn *t, enum cache_kind kind, struct json *object, struct json **ret_live,
 		 struct err *e)
 {
 	cleanup_json struct json *want = object;
-	cleanup_json struct json *live = NULL;
-	cleanup_json struct json *answer = NULL;
 	const char *name = json_str(json_path(want, "metadata", "name", NULL));
-	struct kube_apply_opts how = { .field_manager = DESIRED_MANAGER };
-	int r = look_up(t, kind, name, &live, e);
+	cleanup_json struct json *live = cache_get(t->o->cache, kind, t->app->namespace, name);
+	cleanup_json struct json *answer = NULL;
+	bool cached = live != NULL;
+	int r = 0;
 
-	if (r)
-		return err_wrap(e, "reading %s %s", cache_kinds[kind].kind, name);
-	if (live && !children_is_ours(t, live))
-		return foreign(t, live, e);
-	if (live && !compare_differs(want, live, DESIRED_MANAGER)) {
-		recall_fight(t, kind, name);
-	} else if (!children_held(t, kind, name, want)) {
-		/* without force a creation cannot take over what somebody has made in the meantime */
-		how.force = live != NULL;
-		if (live)
-			pin(want, live);
-		r = kube_apply(t->o->client, &cache_kinds[kind], t->app->namespace, want, &how,
-			       &answer, e);
+	if (!live && !children_held(t, kind, name, want)) {
+		r = create(t, kind, want, &answer, &live, e);
 		if (r)
 			return err_wrap(e, "applying %s %s", cache_kinds[kind].kind, name);
-		children_wrote(t, kind, name, want);
-		(void)cache_put(t->o->cache, kind, answer);
-		log_info(live ? "child updated" : "child created", "app", t->key, "kind",
-			 cache_kinds[kind].kind, "name", name, NULL);
+		if (answer)
+			wrote(t, kind, want, answer, false);
 	}
-	if (ret_live)
+	if (live)
+		r = update(t, kind, want, cached, &live, &answer, e);
+	if (!r && ret_live)
 		*ret_live = answer ? take(answer) : take(live);
-	return 0;
+	return r;
 }
 
 int children_drop(struct turn *t, enum cache_kind kind, const char *name, struct err *e)

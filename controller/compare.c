@@ -224,6 +224,11 @@ bool compare_managed_by(const struct json *live, const char *manager)
 	return entry_of(live, manager, false) != NULL;
 }
 
+bool compare_applied_by(const struct json *live, const char *manager)
+{
+	return entry_of(live, manager, true) != NULL;
+}
+
 bool compare_owns_more(const struct json *want, const struct json *live, const char *manager)
 {
 	const struct json *entry = entry_of(live, manager, true);

@@ -32,5 +32,7 @@ bool compare_owns(const struct json *live, const char *manager, const char *anno
 bool compare_differs(const struct json *want, const struct json *live, const char *manager);
 /* manager has an entry of any operation in live's managedFields. */
 bool compare_managed_by(const struct json *live, const char *manager);
+/* It has applied live itself: an entry of operation Apply, no subresource. */
+bool compare_applied_by(const struct json *live, const char *manager);
 
 #endif

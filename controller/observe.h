@@ -34,6 +34,8 @@ struct fleet_memory {
 	char former[FLEET_UID]; /* of the StatefulSet that reborn was; "": not known */
 	bool recalled;		/* rebirth.c has looked for a note of it */
 	struct damp damp;	/* of the objects that are written */
+	unsigned
+		asks_first; /* of children.c: a bit for each cache_kind of which an object was there that the cache has not */
 };
 
 struct observe_input {

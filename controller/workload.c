@@ -8,6 +8,7 @@
 #include "common/kube/client.h"
 #include "common/log.h"
 #include "controller/compare.h"
+#include "controller/takeover.h"
 #include "controller/tell.h"
 
 /* Annotation renderer of a template that we have not made. */
@@ -206,19 +207,22 @@ static struct json *make_body(const struct turn *t)
 
 int workload_take_over(struct turn *t, struct err *e)
 {
-	cleanup_json struct json *body = live_body(t);
-	cleanup_json struct json *answer = NULL;
+	cleanup_json struct json *body = NULL, *answer = NULL;
 	const struct tell what = {
 		false, "FleetAdopted", "Reconcile",
 		"the StatefulSet was taken over as it is; no pod restarts before the spec changes"
 	};
 	struct kube_apply_opts how = { .field_manager = DESIRED_MANAGER, .force = true };
-	struct json *meta = json_object_at(body, "metadata");
-	struct json *notes = json_object_at(meta, "annotations");
-	struct json *update = json_object_at(json_object_at(body, "spec"), "updateStrategy");
+	struct json *meta, *notes, *update;
 	char intent[DIGEST_HEX];
-	int r;
+	int r = takeover_write(t, CACHE_STATEFULSET, &t->sts, e);
 
+	if (r)
+		return r;
+	body = live_body(t);
+	meta = json_object_at(body, "metadata");
+	notes = json_object_at(meta, "annotations");
+	update = json_object_at(json_object_at(body, "spec"), "updateStrategy");
 	desired_intent(&t->input, intent);
 	json_set_str(notes, ANNOTATION_INTENT, intent);
 	json_set_str(notes, ANNOTATION_RENDERER, ADOPTED);
@@ -226,7 +230,8 @@ int workload_take_over(struct turn *t, struct err *e)
 	json_set_int(json_object_at(update, "rollingUpdate"), "partition", ROLLOUT_REST);
 	json_set_int(json_object_at(body, "spec"), "replicas", t->facts.replicas);
 	json_set_str(meta, "uid", t->facts.uid);
-	json_set_str(meta, "resourceVersion", t->facts.resource_version);
+	json_set_str(meta, "resourceVersion",
+		     json_str(json_path(t->sts, "metadata", "resourceVersion", NULL)));
 	r = kube_apply(t->o->client, statefulset(), t->app->namespace, body, &how, &answer, e);
 	if (r)
 		return err_wrap(e, "taking over StatefulSet %s", t->name);

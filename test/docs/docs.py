@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BIN = pathlib.Path(os.environ.get("BIN", ROOT / "build/debug/bin")).resolve()
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # Flags of other tools that the pages name.
-OTHERS = set("--all --all-namespaces --api-group --args --as --create-namespace --for --force-conflicts --namespace --nodes --previous --raw --replicas --reset-then-reuse-values --reuse-values --server-side --set --show-managed-fields --tail --take-ownership --timeout --type --wait".split())
+OTHERS = set("--all --all-namespaces --api-group --args --as --create-namespace --for --force-conflicts --namespace --nodes --overwrite --previous --raw --replicas --reset-then-reuse-values --reuse-values --server-side --set --show-managed-fields --tail --take-ownership --timeout --type --wait".split())
 # Reasons of conditions at their best: nothing to do.
 GOOD = set("Configured InSync Tracking Ready Validated Observed RouteObserved IngressReconciled VirtualServiceReconciled PolicyReconciled "
            "ScaledObjectReconciled".split())
@@ -148,7 +148,7 @@ def situations():
     for row in re.findall(r"^\| .*\|$", page.read_text(), re.M):
         for test in re.findall(r"`([^`]+)`", row.rsplit("|", 2)[1]):
             file, _, case = test.partition(": ")
-            there = re.search(rf"cmocka_unit_test\w*\({case}\b", files.get(file, "")) if case else test in scenarios
+            there = re.search(rf"cmocka_unit_test\w*\(\s*{case}\b", files.get(file, "")) if case else test in scenarios
             check(there, f"{name(page)}: no test {test}")
 
 

@@ -132,8 +132,7 @@ def unsettled(walks):
 def unlike(walks):
     """What differs from fresh installs, once these have settled."""
     for w in walks:
-        in_place = w.spec.get("deploymentPolicy") == "InPlace"
-        for d in sequence.differences(sequence.made(w.namespace, in_place), sequence.made(w.fresh, in_place)):
+        for d in sequence.differences(sequence.made(w.namespace, w.in_place), sequence.made(w.fresh, w.in_place)):
             yield f"{w.namespace}: {d}"
 
 

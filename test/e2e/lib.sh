@@ -35,8 +35,12 @@ until_() {
 get() { kubectl -n "$1" get workerapp "$2" -o "jsonpath=$3"; } # NAMESPACE APP JSONPATH
 phase_is() { [ "$(get "$1" "$2" '{.status.phase}')" = "$3" ]; }
 waiting_on() { contains "$(get "$1" "$2" '{.status.rollout.waitingOn}')" "$3"; }
-generation_seen() { [ "$(get "$1" "$2" '{.status.observedGeneration}')" = "$(get "$1" "$2" '{.metadata.generation}')" ]; }
-settled() { phase_is "$1" "$2" Ready && generation_seen "$1" "$2"; }
+# all of one moment: a phase that was read before the generation was seen is of the spec before
+settled() {
+	local phase seen generation
+	read -r phase seen generation <<< "$(get "$1" "$2" '{.status.phase} {.status.observedGeneration} {.metadata.generation}')" &&
+		[ "$phase" = Ready ] && [ "$seen" = "$generation" ]
+}
 # ready NAMESPACE APP SECONDS: Ready, and that of the newest spec
 ready() { until_ "$3" settled "$1" "$2"; }
 

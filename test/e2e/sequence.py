@@ -4,7 +4,8 @@
 After each change the app has to settle, and all that the operator made of it (objects, pods, status) has to be what a fresh
 install of the same spec, in a namespace of its own, gets. Only these differ: what the API server hands out (addresses, UIDs (celld-operator.io/app-uid too),
 times, revisions, zones), the names of the namespace and of the bucket, celld-operator.io/intent (a digest that the bucket's name goes
-into), and under InPlace celld-operator.io/app-version, which says what a pod started with.
+into), and celld-operator.io/app-version, which says what a pod started with, under InPlace and after it: neither it nor a switch
+of policy restarts a pod, so that the annotation stays behind until the next version under Restart.
 
 WALKS walks go side by side, each by its own random numbers, so that SEED repeats each of them. POINTERS: where celld-sim finds
 what buckets hold. Run inside the bed. Prints a line for each change and the count last; exit status 1 when one was not as it
@@ -23,7 +24,7 @@ import api
 import changes
 
 SELECTOR = "celld-operator.io/workerapp=web"
-SETTLES = 150.0  # s, on a machine that has other work to do
+SETTLES = float(os.environ.get("SETTLES", 150))  # s, on a machine that has other work to do
 KINDS = {
     "ServiceAccount": "/api/v1/namespaces/{}/serviceaccounts",
     "Service": "/api/v1/namespaces/{}/services",
@@ -103,6 +104,7 @@ class Walk:
         self.namespace = f"seq{seed}-{number}-walk"
         self.fresh = f"seq{seed}-{number}-fresh"
         self.prepare(self.namespace)
+        self.in_place = False  # the annotation app-version may be behind
         self.spec = changes.fleet(f"s3://{self.namespace}/web", version or self.rng.choice(changes.VERSIONS), replicas)
         self.apply(self.namespace, self.spec)
 
@@ -127,6 +129,7 @@ class Walk:
         with open(place + ".new", "w", encoding="utf-8") as file:
             json.dump({"script_name": "app", "version": version, "prefix": f"deploy/app/{version}", "rollout": {"percent": 100}}, file)
         os.rename(place + ".new", place + ".json")
+        self.in_place |= spec.get("deploymentPolicy") == "InPlace"
 
     def changed(self, among=AMONG):
         """Applies a random change that admission lets through, of the fields of one of these groups."""
@@ -147,11 +150,14 @@ class Walk:
             return ", ".join(names)
 
     def step(self, number):
-        begin, what = time.monotonic(), self.changed()
+        begin, before, what = time.monotonic(), self.spec, self.changed()
+        restarts = all(s.get("deploymentPolicy") != "InPlace" for s in (before, self.spec))
+        if restarts and before["appVersion"] != self.spec["appVersion"]:
+            self.in_place = False
         fresh = f"{self.fresh}-{number}"
         self.prepare(fresh)
         self.apply(fresh, self.spec)
-        in_place = self.spec.get("deploymentPolicy") == "InPlace"
+        in_place = self.in_place
         problems = ["?"]
         while problems and time.monotonic() - begin < SETTLES:
             time.sleep(0.5)

@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { KINDS = FIELD_ENDLESS + 1, CONNECTIONS = 4096, CHUNK = 64 << 10 };
+enum { KINDS = FIELD_BIG + 1, CONNECTIONS = 4096, CHUNK = 64 << 10, BIG = 100000 };
 
 /* Seen by both processes. */
 struct shared {
@@ -43,19 +43,21 @@ struct connection {
 	int fd; /* 0: free */
 	enum field_kind kind;
 	int node;
-	bool asked;
-	long long left; /* of a flood */
+	bool asked, later; /* the answer has to wait for the hoarders */
+	long long left;	   /* of a flood */
 };
 
 struct server {
 	struct shared *shared;
 	int epoll, listener, answers;
+	bool idle; /* nothing has happened for a second */
 	struct connection connections[CONNECTIONS];
 };
 
 static const char state[] = "{\"ownership\":\"s3\",\"occupied\":250,\"restoring\":2,\"evicting\":1,"
 			    "\"rss_bytes\":5000,\"shedding\":null}";
-static char blanks[CHUNK], lines[CHUNK]; /* lines of a head */
+static const char line[] = "x-x: y\r\n"; /* of a head */
+static char blanks[CHUNK], lines[CHUNK];
 
 static void end(struct connection *c)
 {
@@ -67,6 +69,13 @@ static void say(struct connection *c, const char *text)
 {
 	if (send(c->fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		end(c);
+}
+
+static void listen_to(struct server *s, struct connection *c, uint32_t events)
+{
+	struct epoll_event e = { .events = events, .data.ptr = c };
+
+	(void)epoll_ctl(s->epoll, EPOLL_CTL_MOD, c->fd, &e);
 }
 
 static void flood(struct server *s, struct connection *c)
@@ -84,7 +93,15 @@ static void flood(struct server *s, struct connection *c)
 		c->left -= n;
 		atomic_fetch_add(&s->shared->sent[c->kind], n);
 	}
-	end(c);
+	if (c->left || c->kind == FIELD_FLOOD || c->kind == FIELD_LONG ||
+	    c->kind == FIELD_ENDLESS) {
+		end(c);
+		return;
+	}
+	if (c->kind == FIELD_BIG)
+		say(c, state);
+	if (c->fd)
+		listen_to(s, c, EPOLLIN);
 }
 
 static void answer(struct server *s, struct connection *c)
@@ -115,9 +132,24 @@ static void answer(struct server *s, struct connection *c)
 		say(c, "HTTP/1.1 200 OK\r\n");
 		c->left = 1LL << 30;
 		break;
+	case FIELD_HOARD:
+		say(c, "HTTP/1.1 200 OK\r\nContent-Length: 4194304\r\n\r\n");
+		c->left = 3LL << 20;
+		break;
+	case FIELD_BIG:
+		c->later = !s->idle;
+		if (c->later)
+			break;
+		(void)snprintf(text, sizeof(text), "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n",
+			       BIG + strlen(state));
+		say(c, text);
+		c->left = BIG;
+		break;
 	case FIELD_SILENT:
 		break;
 	}
+	if (c->fd && c->left)
+		listen_to(s, c, EPOLLIN | EPOLLOUT);
 }
 
 static void read_request(struct server *s, struct connection *c)
@@ -126,6 +158,7 @@ static void read_request(struct server *s, struct connection *c)
 	ssize_t n = recv(c->fd, request, sizeof(request), MSG_DONTWAIT);
 
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+		s->answers += c->kind == FIELD_BIG; /* it was read, and the asker has closed */
 		end(c);
 		return;
 	}
@@ -135,11 +168,6 @@ static void read_request(struct server *s, struct connection *c)
 	atomic_fetch_add(&s->shared->asked[c->kind][c->node], 1);
 	atomic_fetch_add(&s->shared->asked_all[c->kind], 1);
 	answer(s, c);
-	if (c->fd && c->left) {
-		struct epoll_event e = { .events = EPOLLIN | EPOLLOUT, .data.ptr = c };
-
-		(void)epoll_ctl(s->epoll, EPOLL_CTL_MOD, c->fd, &e);
-	}
 }
 
 static void take_one(struct server *s, int fd)
@@ -184,8 +212,19 @@ static void release(struct server *s)
 	for (int i = 0; i < CONNECTIONS; i++) {
 		struct connection *c = &s->connections[i];
 
-		if (c->fd && c->kind == FIELD_SILENT)
+		if (c->fd && (c->kind == FIELD_SILENT || c->kind == FIELD_HOARD))
 			end(c);
+	}
+}
+
+/* Answers that had to wait, tried again. */
+static void answer_late(struct server *s)
+{
+	for (int i = 0; i < CONNECTIONS; i++) {
+		struct connection *c = &s->connections[i];
+
+		if (c->fd && c->later)
+			answer(s, c);
 	}
 }
 
@@ -211,8 +250,8 @@ _Noreturn static void serve(struct shared *shared, int listener)
 	struct epoll_event events[256], of_listener = { .events = EPOLLIN, .data.ptr = NULL };
 
 	memset(blanks, ' ', sizeof(blanks));
-	for (size_t i = 0; i < sizeof(lines); i += 8) /* cut anywhere, they stay lines */
-		memcpy(&lines[i], "x-x: y\r\n", 8);
+	for (size_t i = 0; i < sizeof(lines); i++) /* cut anywhere, they stay lines */
+		lines[i] = line[i % (sizeof(line) - 1)];
 	s.shared = shared;
 	s.listener = listener;
 	s.epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -222,8 +261,11 @@ _Noreturn static void serve(struct shared *shared, int listener)
 
 		for (int i = 0; i < n; i++)
 			one_event(&s, &events[i]);
-		if (n == 0)
+		s.idle = n == 0;
+		if (s.idle) {
 			every_second(&s);
+			answer_late(&s);
+		}
 		if (s.answers >= atomic_load(&shared->release_after))
 			release(&s);
 	}

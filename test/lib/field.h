@@ -1,5 +1,5 @@
 /*
- * field.h - a field of pods: every address of 127.1.0.0 to 127.6.255.255 has a node at one port, in a process of its own,
+ * field.h - a field of pods: every address of 127.1.0.0 to 127.8.255.255 has a node at one port, in a process of its own,
  * so that what the test measures of itself is the asking alone. What a node does is in its second byte.
  */
 #ifndef TEST_LIB_FIELD_H
@@ -14,6 +14,8 @@ enum field_kind {
 	FIELD_LONG,	/* 1 GiB that the head announces */
 	FIELD_TRICKLE,	/* a head, then a byte a second */
 	FIELD_ENDLESS,	/* a head that does not end */
+	FIELD_HOARD, /* 3 MiB of the 4 that it announces, and no more until field_release_after() */
+	FIELD_BIG, /* a good one of 100 kB, once nothing has moved for a second: the hoarders have what they get */
 };
 
 enum { FIELD_IP = 16, FIELD_ADDRESSES = 1 << 16 };
@@ -31,7 +33,7 @@ int field_asked(const struct field *f, enum field_kind kind, int n);
 int field_asked_all(const struct field *f, enum field_kind kind);
 /* Bytes that all floods of a kind got rid of. */
 int64_t field_sent(const struct field *f, enum field_kind kind);
-/* The silent ones go when so many well ones have been answered (counted from the start), not before. */
+/* The silent ones and the hoarders go when so many well and big ones have been answered (counted from the start), not before. */
 void field_release_after(struct field *f, int answers);
 
 #endif

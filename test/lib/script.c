@@ -19,7 +19,7 @@
 
 #include "common/buf.h"
 
-enum { MAX_CONNECTIONS = 4096, MAX_REQUEST = 16 << 20 };
+enum { MAX_CONNECTIONS = 16384, MAX_REQUEST = 16 << 20 };
 
 struct conn {
 	unsigned before; /* releases before the last request */

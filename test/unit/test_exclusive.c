@@ -23,6 +23,8 @@ static void relation(const char *mine, const char *other, const char *how)
 	struct faults l = FAULTS_INIT;
 
 	exclusive_judge(a, NULL, b, NULL, &l);
+	if (how && (exclusive_apart(a, b) || exclusive_apart(b, a)))
+		fail_msg("%s, %s: apart", mine, other);
 	if (!how && l.n)
 		fail_msg("%s, %s: %s", mine, other, l.v[0].message);
 	if (how) {
@@ -44,6 +46,28 @@ static void relation(const char *mine, const char *other, const char *how)
 #define S3(name)    "spec: {bucket: {name: 's3://" name "'}}"
 #define ON(name, e) "spec: {bucket: {name: 's3://" name "', endpoint: '" e "'}}"
 #define AZ(name, a) "spec: {bucket: {name: 'az://" name "', storageAccount: " a ", region: null}}"
+
+static void apart(const char *mine, const char *other, bool want)
+{
+	cleanup_holding struct holding *a = holding(mine), *b = holding(other);
+
+	if (exclusive_apart(a, b) != want || exclusive_apart(b, a) != want)
+		fail_msg("%s, %s", mine, other);
+}
+
+static void test_apart(void **state)
+{
+#define HOSTS(name) "spec: {bucket: {name: 's3://" name "'}, hostnames: [a.example.com]}"
+	(void)state;
+	apart("{" S3("cells/a") "}", "{" S3("cells/b") "}", true);
+	apart("{" S3("cells/a") "}", "{" S3("bells/a") "}", true);
+	apart("{" S3("cells/a") "}", "{" S3("cells/ab") "}", true);
+	apart("{" S3("cells/a") "}", "{" S3("cells/a/b") "}", false);
+	apart("{" S3("cells/a") "}", "{" S3("cells") "}", false);
+	apart("{" HOSTS("cells/a") "}", "{" S3("cells/b") "}", true);
+	apart("{" HOSTS("cells/a") "}", "{" HOSTS("cells/b") "}", false);
+#undef HOSTS
+}
 
 static void test_buckets(void **state)
 {
@@ -188,9 +212,8 @@ static void test_age(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_buckets),
-		cmocka_unit_test(test_stores),
-		cmocka_unit_test(test_hosts),
+		cmocka_unit_test(test_buckets), cmocka_unit_test(test_apart),
+		cmocka_unit_test(test_stores),	cmocka_unit_test(test_hosts),
 		cmocka_unit_test(test_age),
 	};
 

@@ -154,7 +154,8 @@ static void a_race_ends_nothing(void **state)
 	static const struct script_step steps[] = {
 		{ .want = "PATCH " SERVICE "?",
 		  .status = 409,
-		  .body = "{\"reason\":\"Conflict\",\"message\":\"m\"}" },
+		  .body = "{\"reason\":\"Conflict\",\"message\":\"m\"}",
+		  .again = true },
 		{ .want = RF_STATUS, .body = "{\"metadata\":{}}" },
 		RF_NOT_THERE,
 		RF_ANY_WRITE,

@@ -83,6 +83,53 @@ static void what_runs_stays(void **state)
 	reconcile_fixture_stop(&f);
 }
 
+/* The same, and the API server tells who has written it. */
+#define WRITTEN                                                                                    \
+	"{\"apiVersion\":\"apps/v1\",\"kind\":\"StatefulSet\",\"metadata\":{\"name\":"             \
+	"\"shop-celld\",\"namespace\":\"store\",\"uid\":\"s-1\",\"resourceVersion\":\"%s\","       \
+	"\"generation\":1,\"labels\":{\"celld-operator.io/workerapp\":\"shop\"},"                  \
+	"\"ownerReferences\":[{\"controller\":true,\"uid\":\"u-1\"}],\"managedFields\":[{"         \
+	"\"manager\":\"%s\",\"operation\":\"%s\",\"fieldsV1\":{\"f:metadata\":{"                   \
+	"\"f:ownerReferences\":{\"k:{\\\"uid\\\":\\\"u-1\\\"}\":{}}},\"f:spec\":{\"f:template\":{" \
+	"\"f:spec\":{\"f:terminationGracePeriodSeconds\":{}}}}}}]},\"spec\":{\"replicas\":3,"      \
+	"\"template\":{\"spec\":{\"terminationGracePeriodSeconds\":40}}},\"status\":{"             \
+	"\"observedGeneration\":1,\"currentRevision\":\"r1\",\"updateRevision\":\"r1\"}}"
+
+static void what_they_wrote_becomes_ours(void **state)
+{
+	cleanup(freep) char *theirs_text = xasprintf(WRITTEN, "7", "manager", "Update");
+	cleanup(freep) char *ours_text = xasprintf(WRITTEN, "8", "celld-operator", "Apply");
+	const struct script_step steps[] = {
+		{ .want = "GET " RF_STATEFULSET, .body = theirs_text },
+		{ .want = "PATCH " RF_STATEFULSET, .body = ours_text },
+		{ .want = "PATCH " RF_STATEFULSET "?", .body = ours_text },
+		RF_LIST,
+		RF_EVENTS,
+	};
+	struct reconcile_fixture f;
+	struct json *j;
+	int64_t grace = 0;
+
+	(void)state;
+	start(&f, steps, array_len(steps));
+	assert_true(reconcile(f.r, "store/shop"));
+	j = reconcile_fixture_body(reconcile_fixture_request(&f, "PATCH " RF_STATEFULSET, 0));
+	assert_string_equal(json_str(json_path(j, "metadata", "resourceVersion", NULL)), "7");
+	assert_string_equal(
+		json_get_str(json_first(json_path(j, "metadata", "managedFields", NULL)),
+			     "manager"),
+		"celld-operator");
+	json_free(j);
+	/* what runs goes into the apply, on the version that came of it */
+	j = written(&f, 0);
+	assert_string_equal(json_str(json_at_path(j, "metadata.resourceVersion")), "8");
+	assert_true(json_int(json_at_path(j, "spec.template.spec.terminationGracePeriodSeconds"),
+			     &grace));
+	assert_int_equal(grace, 40);
+	json_free(j);
+	reconcile_fixture_stop(&f);
+}
+
 /* Taken over, as the answer to the first write shows it. */
 static void is_taken_over(struct reconcile_fixture *f, struct json *written)
 {
@@ -133,6 +180,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_runs_stays),
+		cmocka_unit_test(what_they_wrote_becomes_ours),
 		cmocka_unit_test(the_next_change_goes_through_the_gate),
 	};
 

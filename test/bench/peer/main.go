@@ -1,5 +1,6 @@
 // peer is the webhook that celld-webhook is measured against: controller-runtime as operators use it, typed objects, the
-// decoder of the framework. It keeps the rules that the bodies of test/bench/bodies.py meet, in the same words.
+// decoder of the framework. It keeps the rules that the bodies of test/bench/bodies.py meet, in the same words. With
+// -controller it is the controller that celld-controller is measured against.
 package main
 
 import (
@@ -24,8 +25,16 @@ import (
 func main() {
 	address := flag.String("bind-address", "127.0.0.1:0", "where to serve")
 	dir := flag.String("cert-dir", "", "folder with tls.crt and tls.key")
+	isController := flag.Bool("controller", false, "be the controller of -kubeconfig; -bind-address: of its health")
+	workers := flag.Int("workers", 1, "apps that it reconciles at the same time")
 	flag.Parse()
 	ctrl.SetLogger(zap.New(zap.WriteTo(os.Stderr)))
+	if *isController {
+		if err := runController(*address, *workers); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	host, port, err := net.SplitHostPort(*address)
 	if err != nil {
 		log.Fatal(err)

@@ -6,7 +6,7 @@ check "short lives" helm_ upgrade celld-operator "/tmp/bed-$BED_NAME/chart/celld
 	--set certificates.validity=18s --set certificates.caValidity=54s
 secret=celld-operator-webhook-cert
 kubectl -n $OPERATOR annotate secret $secret celld-operator.io/renew=ca > /dev/null
-calls_begin calls 3
+calls_begin calls "${CLIENTS:-8}"
 ca=() leaves=() end=$((SECONDS + 300))
 seen() { # notes each new authority and certificate of the Secret
 	local data one
@@ -23,6 +23,6 @@ check "three rotations after the first: ${#ca[@]} authorities" [ ${#ca[@]} -ge 5
 check "ten certificates: ${#leaves[@]}" [ ${#leaves[@]} -ge 11 ]
 calls_end
 seconds=$((SECONDS - start))
-say "        $CALLS calls in $seconds s, $((CALLS / seconds)) a second:$CODES"
+say "        $CALLS calls in $seconds s, $((CALLS / seconds)) a second, each of them two reviews:$CODES"
 check "every call was answered well" [ "$CALLS_BAD" = 0 ]
 check "there were many" [ "$CALLS" -gt 1000 ]

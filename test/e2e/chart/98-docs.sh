@@ -33,7 +33,23 @@ check "the app is still there" kubectl get workerapp one
 check "manifests, and kubectl apply" run_ install.md 'make manifests'
 check "it is ready" ready_
 check "with the value that was set" [ "$(kubectl get validatingwebhookconfiguration celld-operator -o 'jsonpath={.webhooks[0].failurePolicy}')" = Ignore ]
-check "make undeploy" eval "cd '$root' && PATH='$bin':\$PATH make undeploy"
+make_() { PATH=$bin:$PATH make -C "$root" "$@"; }
+check "make undeploy" make_ undeploy
 check "what it says stays" [ "$(definitions)" = 2 ]
+check "make deploy" make_ deploy
+check "it is ready" ready_
+check "make undeploy again" make_ undeploy
 check "everything can be removed" run_ uninstall.md 'kubectl delete workerapps --all'
 check "and is" [ "$(definitions)" = 0 ]
+check "make install" make_ install
+check "brings the definitions" [ "$(definitions)" = 2 ]
+ports="--health-probe-bind-address=127.0.0.1:18081 --metrics-bind-address=127.0.0.1:18443"
+(PATH=$bin:$PATH exec make -C "$root" run RUN_ARGS="$ports --settle=1s --state-poll-interval=2s") > "$chart/run.log" 2>&1 &
+runs=$!
+check "make run" until_ 60 curl -sf http://127.0.0.1:18081/readyz
+app own v0.6.2 | kubectl apply -f - > /dev/null
+check "makes a fleet" ready $ns own 60
+kill $runs
+wait $runs 2> /dev/null
+check "and ends" until_ 20 refuted curl -sf http://127.0.0.1:18081/readyz
+check "as it should" grep -q 'msg=ending' "$chart/run.log"

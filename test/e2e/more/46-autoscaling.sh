@@ -80,6 +80,18 @@ check "it is still paused" paused web
 kubectl annotate scaledobject web-celld autoscaling.keda.sh/paused- > /dev/null
 check "until its user lifts it" until_ 10 unpaused web
 
+# Nor is his fixed size ours to take away, before a rollout or after it.
+kubectl annotate scaledobject web-celld autoscaling.keda.sh/paused-replicas=5 > /dev/null
+keda_scales web
+pointer s3://$ns/web v3
+patch web '{"appVersion":"v3"}' > /dev/null
+check "with a fixed size the rollout asks for its own pause" until_ 20 paused web
+keda_confirms web
+check "it rolls" until_ 60 eval '[ "$(get $ns web "{.status.rolledOutAppVersion}")" = v3 ] && settled $ns web'
+check "our pause is lifted" until_ 20 unpaused web
+check "the fixed size is as it was" [ "$(field scaledobject web-celld '{.metadata.annotations.autoscaling\.keda\.sh/paused-replicas}')" = 5 ]
+kubectl annotate scaledobject web-celld autoscaling.keda.sh/paused-replicas- > /dev/null
+
 # Somebody else's autoscaler.
 kubectl apply -f - > /dev/null <<-X
 	apiVersion: autoscaling/v2
