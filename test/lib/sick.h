@@ -9,6 +9,7 @@
 
 enum sick_mode {
 	SICK_FINE,	 /* 200, the body and ETag given to sick_switch; 304 for the same tag */
+	SICK_SLOW,	 /* the same, 100 ms later */
 	SICK_STOPPED,	 /* nobody listens */
 	SICK_HANG,	 /* takes the request, and never answers */
 	SICK_STORM,	 /* 503 */

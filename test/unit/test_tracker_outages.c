@@ -224,6 +224,38 @@ static void test_tls(void **state)
 	run(true, tls, array_len(tls));
 }
 
+/* More apps than a slow store can serve: it is asked for 16 at a time, and nobody waits for ever. */
+static void test_slow(void **state)
+{
+	struct tracker_opts o = { .interval_ms = INTERVAL_MS };
+	struct strlist local = STRLIST_INIT;
+	struct fixture f = { .other = NULL };
+
+	(void)state;
+	f.store = sick_start(false, NULL);
+	strlist_add(&local, sick_url(f.store));
+	sick_switch(f.store, SICK_SLOW, TRACKER_POINTER("v1"));
+	tracker_begin(&f.t, &secret_step, 1, &local, &o, 3600000);
+	for (int i = 0; i < APPS; i++) {
+		char name[64];
+
+		name_of(name, sizeof(name), "app", i);
+		tracker_follow(&f.t, name, sick_url(f.store), true);
+	}
+	assert_true(sick_wait(f.store, (size_t)6 * APPS));
+	for (int i = 0; i < APPS; i++) {
+		struct track_facts facts;
+		char app[64];
+
+		name_of(app, sizeof(app), "shop/app", i);
+		tracker_facts(f.t.tracker, app, &facts);
+		assert_string_equal(facts.version, "v1");
+	}
+	tracker_end(&f.t);
+	strlist_done(&local);
+	sick_stop(f.store);
+}
+
 /* --- tokens ----------------------------------------------------------------------------------- */
 
 /* {"data":{"GOOGLE_SERVICE_ACCOUNT_KEY": ...}} with a fresh key. The caller's. */
@@ -348,9 +380,8 @@ static void test_tokens_come(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tokens),
-		cmocka_unit_test(test_tokens_come),
-		cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_slow),	    cmocka_unit_test(test_tokens),
+		cmocka_unit_test(test_tokens_come), cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_tls),
 	};
 	struct err e = ERR_INIT;
