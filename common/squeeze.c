@@ -117,9 +117,12 @@ static size_t take_number(const struct squeezed *s, size_t *at)
 
 char *unsqueeze(const char *model, const struct squeezed *s)
 {
-	size_t before = model ? strlen(model) : 0, at = 0, n = 0;
+	size_t before, at = 0, n = 0;
 	char *text = xmalloc((size_t)s->len + 1);
 
+	if (!model)
+		model = "";
+	before = strlen(model);
 	while (n < s->len) {
 		size_t own = take_number(s, &at), same, back;
 
@@ -131,8 +134,11 @@ char *unsqueeze(const char *model, const struct squeezed *s)
 		same = take_number(s, &at);
 		back = take_number(s, &at);
 		/* byte by byte: the end of a run may be made of its begin */
-		for (; same; same--, n++)
-			text[n] = back > n ? model[before + n - back] : text[n - back];
+		for (; same; same--, n++) {
+			const char *source = back > n ? model + before : text;
+
+			text[n] = source[(ptrdiff_t)n - (ptrdiff_t)back];
+		}
 	}
 	text[n] = '\0';
 	return text;
