@@ -210,9 +210,9 @@ static void wrote(struct turn *t, enum cache_kind kind, const struct json *want,
 		 cache_kinds[kind].kind, "name", name, NULL);
 }
 
-/* One that is there; *live may be read anew. */
-static int update(struct turn *t, enum cache_kind kind, struct json *want, struct json **live,
-		  struct json **ret_answer, struct err *e)
+/* One that is there; cached: *live is the cache's, and read anew when more of it is needed. */
+static int update(struct turn *t, enum cache_kind kind, struct json *want, bool cached,
+		  struct json **live, struct json **ret_answer, struct err *e)
 {
 	const char *name = json_str(json_path(want, "metadata", "name", NULL));
 	int r;
@@ -226,7 +226,7 @@ static int update(struct turn *t, enum cache_kind kind, struct json *want, struc
 	if (children_held(t, kind, name, want))
 		return 0;
 	pin(want, *live);
-	r = takeover_cached(t, kind, live, e);
+	r = cached ? takeover_cached(t, kind, live, e) : takeover_write(t, kind, live, e);
 	if (r)
 		return r;
 	r = write_child(t, kind, want, true, ret_answer, e);
@@ -243,6 +243,7 @@ int children_put(struct turn *t, enum cache_kind kind, struct json *object, stru
 	const char *name = json_str(json_path(want, "metadata", "name", NULL));
 	cleanup_json struct json *live = cache_get(t->o->cache, kind, t->app->namespace, name);
 	cleanup_json struct json *answer = NULL;
+	bool cached = live != NULL;
 	int r = 0;
 
 	if (!live && !children_held(t, kind, name, want)) {
@@ -253,7 +254,7 @@ int children_put(struct turn *t, enum cache_kind kind, struct json *object, stru
 			wrote(t, kind, want, answer, false);
 	}
 	if (live)
-		r = update(t, kind, want, &live, &answer, e);
+		r = update(t, kind, want, cached, &live, &answer, e);
 	if (!r && ret_live)
 		*ret_live = answer ? take(answer) : take(live);
 	return r;

@@ -148,7 +148,7 @@ def situations():
     for row in re.findall(r"^\| .*\|$", page.read_text(), re.M):
         for test in re.findall(r"`([^`]+)`", row.rsplit("|", 2)[1]):
             file, _, case = test.partition(": ")
-            there = re.search(rf"cmocka_unit_test\w*\({case}\b", files.get(file, "")) if case else test in scenarios
+            there = re.search(rf"cmocka_unit_test\w*\(\s*{case}\b", files.get(file, "")) if case else test in scenarios
             check(there, f"{name(page)}: no test {test}")
 
 

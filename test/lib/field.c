@@ -56,7 +56,8 @@ struct server {
 
 static const char state[] = "{\"ownership\":\"s3\",\"occupied\":250,\"restoring\":2,\"evicting\":1,"
 			    "\"rss_bytes\":5000,\"shedding\":null}";
-static char blanks[CHUNK], lines[CHUNK]; /* lines of a head */
+static const char line[] = "x-x: y\r\n"; /* of a head */
+static char blanks[CHUNK], lines[CHUNK];
 
 static void end(struct connection *c)
 {
@@ -249,8 +250,8 @@ _Noreturn static void serve(struct shared *shared, int listener)
 	struct epoll_event events[256], of_listener = { .events = EPOLLIN, .data.ptr = NULL };
 
 	memset(blanks, ' ', sizeof(blanks));
-	for (size_t i = 0; i < sizeof(lines); i += 8) /* cut anywhere, they stay lines */
-		memcpy(&lines[i], "x-x: y\r\n", 8);
+	for (size_t i = 0; i < sizeof(lines); i++) /* cut anywhere, they stay lines */
+		lines[i] = line[i % (sizeof(line) - 1)];
 	s.shared = shared;
 	s.listener = listener;
 	s.epoll = epoll_create1(EPOLL_CLOEXEC);

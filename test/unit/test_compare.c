@@ -60,7 +60,7 @@ static void lists_that_pods_are_merged_by_name_in_may_hold_more(void **state)
 	assert_false(covers("{'env':[{'name':'A'}]}", "{'env':[]}"));
 }
 
-static void what_an_element_leaves_out_is_no_default(void **state)
+static void what_is_left_out_of_an_element_is_missed(void **state)
 {
 	(void)state;
 	/* a rule that admits everyone again; managedFields end at the list */
@@ -287,7 +287,7 @@ int main(void)
 		cmocka_unit_test(leaves),
 		cmocka_unit_test(lists_of_ours_are_compared_whole),
 		cmocka_unit_test(lists_that_pods_are_merged_by_name_in_may_hold_more),
-		cmocka_unit_test(what_an_element_leaves_out_is_no_default),
+		cmocka_unit_test(what_is_left_out_of_an_element_is_missed),
 		cmocka_unit_test(selectors_are_compared_whole),
 		cmocka_unit_test(what_somebody_has_taken_from_us_is_due),
 		cmocka_unit_test(without_an_account_nothing_is_lost),

@@ -44,7 +44,7 @@ check "and is" [ "$(definitions)" = 0 ]
 check "make install" make_ install
 check "brings the definitions" [ "$(definitions)" = 2 ]
 ports="--health-probe-bind-address=127.0.0.1:18081 --metrics-bind-address=127.0.0.1:18443"
-make_ run RUN_ARGS="$ports --settle=1s --state-poll-interval=2s" > "$chart/run.log" 2>&1 &
+(PATH=$bin:$PATH exec make -C "$root" run RUN_ARGS="$ports --settle=1s --state-poll-interval=2s") > "$chart/run.log" 2>&1 &
 runs=$!
 check "make run" until_ 60 curl -sf http://127.0.0.1:18081/readyz
 app own v0.6.2 | kubectl apply -f - > /dev/null
