@@ -39,7 +39,8 @@
 #include "controller/tracker.h"
 #include "controller/watchdog.h"
 
-enum { FIRST_RETRY_MS = 200, MOST_RETRY_MS = 60000, EXIT_USAGE = 2 };
+/* A page is a tree as a whole while it is read, ten times its length: small ones keep a start with many apps small. */
+enum { FIRST_RETRY_MS = 200, MOST_RETRY_MS = 60000, EXIT_USAGE = 2, PAGE = 100 };
 
 struct worker {
 	struct program *p;
@@ -311,6 +312,7 @@ static int start_watch(struct program *p, struct err *e)
 				     .handler = on_event,
 				     .relist = on_relist,
 				     .presence = presence_log,
+				     .page = PAGE,
 				     .ctx = p };
 	struct kube_watch *w;
 	int r;

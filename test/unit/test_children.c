@@ -226,8 +226,10 @@ static void one_of_ours_that_lost_its_label_is_mended(void **state)
 		  .body = "{\"kind\":\"Service\",\"metadata\":{\"name\":\"shop-celld\","
 			  "\"namespace\":"
 			  "\"store\",\"uid\":\"s-1\",\"resourceVersion\":\"7\",\"ownerReferences\":"
-			  "[{\"controller\":true,\"uid\":\"u-1\"}]},\"spec\":{\"type\":"
-			  "\"NodePort\"}}" },
+			  "[{\"controller\":true,\"uid\":\"u-1\"}],\"managedFields\":"
+			  "[{\"manager\":\"celld-operator\",\"operation\":\"Apply\",\"fieldsV1\":{}"
+			  "}]},"
+			  "\"spec\":{\"type\":\"NodePort\"}}" },
 		{ .want = "PATCH " SERVICE "?", .body = "{\"metadata\":{}}" },
 	};
 	struct fixture f;
