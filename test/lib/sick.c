@@ -39,7 +39,7 @@ struct sick {
 	pthread_cond_t changed;
 	pthread_t thread;
 	enum sick_mode mode;
-	const char *body;
+	char body[512];
 	char tag[DIGEST_HEX];
 	struct conn *conns;
 	size_t calls, most_sent;
@@ -230,7 +230,7 @@ static void *serve(void *conn)
 		if (!first) /* the connection was counted */
 			count(s);
 		now.mode = s->mode;
-		(void)snprintf(now.body, sizeof(now.body), "%s", s->body ? s->body : "");
+		memcpy(now.body, s->body, sizeof(now.body));
 		memcpy(now.tag, s->tag, sizeof(now.tag));
 		(void)pthread_mutex_unlock(&s->lock);
 		first = false;
@@ -318,7 +318,7 @@ void sick_switch(struct sick *s, enum sick_mode mode, const char *body)
 	(void)pthread_mutex_lock(&s->lock);
 	hang_up(s);
 	s->mode = mode;
-	s->body = body;
+	(void)snprintf(s->body, sizeof(s->body), "%s", body ? body : "");
 	digest_hex(body ? body : "", body ? strlen(body) : 0, s->tag);
 	s->calls = s->most_sent = 0;
 	s->since = clock_mono_ms();

@@ -35,7 +35,7 @@ const char *sick_url(const struct sick *s); /* lent */
 const char *sick_authorities(const struct sick *s);
 
 /*
- * From now on. Connections that are there end. body, of FINE: lent until the next switch; its ETag is its own text's digest.
+ * From now on. Connections that are there end. body, of FINE: copied, at most 511 bytes; its ETag is its own text's digest.
  * Begins to count anew.
  */
 void sick_switch(struct sick *s, enum sick_mode mode, const char *body);
