@@ -4,11 +4,14 @@
   parts that are made from the code are what docs/generate would write
   each YAML block with a WorkerApp is judged fine by `kubectl-celld validate`, or refused with the text of its line
     `# refused: TEXT`; two documents are a change
+  each `kubectl patch workerapp NAME --type merge -p '...'` makes of the smallest app one that is judged fine
+  each series celld_... is one that a program or a rule names
   each link inside the repository leads somewhere, each page of docs/ is linked
   each flag in running text is one of a program, each make target exists
   each reason of a condition has a runbook, and the other way round
   each test that docs/situations.md names is there
 """
+import json
 import os
 import pathlib
 import re
@@ -84,6 +87,35 @@ def examples():
     check(n > 10, "hardly any example found")
 
 
+def merge(to, patch):
+    for k, v in patch.items():
+        if isinstance(v, dict):
+            merge(to.setdefault(k, {}), v)
+        else:
+            to[k] = v
+
+
+def patches():
+    n = 0
+    with tempfile.TemporaryDirectory() as tmp:
+        for page in PAGES:
+            for name_, patch in re.findall(r"kubectl patch workerapp (\S+) --type merge\s+(?:\\\s+)?-p '([^']*)'", page.read_text()):
+                app = {"apiVersion": "celld-operator.io/v1alpha1", "kind": "WorkerApp", "metadata": {"name": name_.lower(), "namespace": "x"},
+                       "spec": {"appVersion": "v1", "celld": {"image": "celld:v0.4.1"}, "bucket": {"name": "s3://cells/x"}}}
+                merge(app, json.loads(patch))
+                judge(page, json.dumps(app), pathlib.Path(tmp))
+                n += 1
+    check(n > 5, "hardly any patch found")
+
+
+def series():
+    folders = ("common", "controller", "webhook", "certs", "charts/celld-operator/files")
+    text = "".join(f.read_text() for d in folders for f in (ROOT / d).rglob("*") if f.suffix in (".c", ".h", ".yaml"))
+    for page in PAGES:
+        for s in sorted(set(re.findall(r"(?<![\w/])celld_[a-z_]*[a-z](?=[`{ ,.;)]|$)", prose(page), re.M))):
+            check(re.search(rf"\b{s}\b", text) or f'"{s.removeprefix("celld_controller_")}"' in text, f"{name(page)}: nothing is called {s}")
+
+
 def anchors(page):
     heads = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
     return {re.sub(r"[^a-z0-9 _-]", "", h.lower()).replace(" ", "-") for h in heads}
@@ -152,7 +184,7 @@ def situations():
             check(there, f"{name(page)}: no test {test}")
 
 
-for part in (generated, examples, links, flags, targets, reasons, situations):
+for part in (generated, examples, patches, series, links, flags, targets, reasons, situations):
     part()
 for f in failures:
     print("FAILED  docs:", f.rstrip())
