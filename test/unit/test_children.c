@@ -5,64 +5,12 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "common/kube/client.h"
-#include "common/kube/config.h"
-#include "controller/turn.h"
-#include "test/lib/app_fixture.h"
-#include "test/lib/script.h"
+#include "test/lib/turn_fixture.h"
 
 #define SERVICES "/api/v1/namespaces/store/services"
 #define SERVICE	 SERVICES "/shop-celld"
 
-struct fixture {
-	struct script *server;
-	struct kube_config *config;
-	struct reconcile_opts opts;
-	struct app_fixture app;
-	struct turn turn;
-	struct err e;
-	int64_t allowed_ms; /* the fence */
-};
-
-static int64_t may_write(void *ctx)
-{
-	const struct fixture *f = ctx;
-
-	return f->allowed_ms;
-}
-
-static void start(struct fixture *f, const struct script_step *steps, size_t n)
-{
-	struct kube_client_opts o = { .may_write = may_write, .may_write_ctx = f };
-
-	*f = (struct fixture){ .server = script_start(steps, n, NULL), .allowed_ms = 60000 };
-	f->config = kube_config_plain(script_url(f->server), NULL);
-	o.config = f->config;
-	f->opts.client = kube_client_new(&o);
-	f->opts.cache = cache_new();
-	f->app = app_fixture_with(NULL, NULL);
-	f->turn = (struct turn){ .o = &f->opts, .key = "store/shop", .app = f->app.app };
-	f->turn.input = f->app.in;
-}
-
-static void stop(struct fixture *f)
-{
-	assert_int_equal(script_unexpected(f->server), 0);
-	kube_client_free(f->opts.client);
-	cache_free(f->opts.cache);
-	kube_config_free(f->config);
-	app_fixture_done(&f->app);
-	script_stop(f->server);
-}
-
-static void known(struct fixture *f, enum cache_kind kind, const char *text)
-{
-	cleanup_json struct json *j = app_fixture_json(text);
-
-	assert_true(cache_put(f->opts.cache, kind, j));
-}
-
-static int put_service(struct fixture *f, const char *text)
+static int put_service(struct turn_fixture *f, const char *text)
 {
 	return children_put(&f->turn, CACHE_SERVICE, app_fixture_json(text), NULL, &f->e);
 }
@@ -77,7 +25,7 @@ static const char want[] = "{'apiVersion':'v1','kind':'Service','metadata':{'nam
 	"{'apiVersion':'v1','kind':'Service','metadata':{'name':'shop-celld','namespace':"         \
 	"'store','uid':'s-1','resourceVersion':'5'," meta "},'spec':{'type':'" type "'}}"
 
-static const struct json *sent(struct fixture *f, size_t i, struct json **ret)
+static const struct json *sent(struct turn_fixture *f, size_t i, struct json **ret)
 {
 	const char *body = script_request(f->server, i)->body;
 	struct err e = ERR_INIT;
@@ -88,14 +36,14 @@ static const struct json *sent(struct fixture *f, size_t i, struct json **ret)
 
 static void what_is_as_it_should_be_is_not_written(void **state)
 {
-	struct fixture f;
+	struct turn_fixture f;
 
 	(void)state;
-	start(&f, NULL, 0);
-	known(&f, CACHE_SERVICE, LIVE(OURS, "ClusterIP"));
+	turn_fixture_start(&f, NULL, 0);
+	turn_fixture_knows(&f, CACHE_SERVICE, LIVE(OURS, "ClusterIP"));
 	assert_int_equal(put_service(&f, want), 0);
 	assert_int_equal(script_count(f.server), 0);
-	stop(&f);
+	turn_fixture_stop(&f);
 }
 
 static void a_creation_takes_over_nothing(void **state)
@@ -106,11 +54,11 @@ static void a_creation_takes_over_nothing(void **state)
 		  .body = "{\"kind\":\"Service\",\"metadata\":{\"name\":\"shop-celld\","
 			  "\"namespace\":\"store\",\"resourceVersion\":\"9\"}}" },
 	};
-	struct fixture f;
+	struct turn_fixture f;
 	struct json *got, *j = NULL;
 
 	(void)state;
-	start(&f, steps, array_len(steps));
+	turn_fixture_start(&f, steps, array_len(steps));
 	assert_int_equal(put_service(&f, want), 0);
 	assert_non_null(strstr(script_request(f.server, 0)->line, "fieldManager=celld-operator"));
 	assert_null(strstr(script_request(f.server, 0)->line, "force=true"));
@@ -123,7 +71,7 @@ static void a_creation_takes_over_nothing(void **state)
 	got = cache_get(f.opts.cache, CACHE_SERVICE, "store", "shop-celld");
 	assert_non_null(got);
 	json_free(got);
-	stop(&f);
+	turn_fixture_stop(&f);
 }
 
 static void a_change_is_for_the_object_that_was_read(void **state)
@@ -131,17 +79,17 @@ static void a_change_is_for_the_object_that_was_read(void **state)
 	static const struct script_step steps[] = {
 		{ .want = "PATCH " SERVICE "?", .body = "{\"metadata\":{}}" },
 	};
-	struct fixture f;
+	struct turn_fixture f;
 	struct json *j = NULL;
 
 	(void)state;
-	start(&f, steps, array_len(steps));
-	known(&f, CACHE_SERVICE, LIVE(OURS, "LoadBalancer"));
+	turn_fixture_start(&f, steps, array_len(steps));
+	turn_fixture_knows(&f, CACHE_SERVICE, LIVE(OURS, "LoadBalancer"));
 	assert_int_equal(put_service(&f, want), 0);
 	assert_non_null(strstr(script_request(f.server, 0)->line, "force=true"));
 	assert_string_equal(json_str(json_path(sent(&f, 0, &j), "metadata", "uid", NULL)), "s-1");
 	json_free(j);
-	stop(&f);
+	turn_fixture_stop(&f);
 }
 
 /* An object with our name and label that somebody else controls, or that we have never written. */
@@ -159,10 +107,10 @@ static void a_foreign_object_is_never_touched(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < array_len(foreign); i++) {
-		struct fixture f;
+		struct turn_fixture f;
 
-		start(&f, NULL, 0);
-		known(&f, CACHE_SERVICE, foreign[i]);
+		turn_fixture_start(&f, NULL, 0);
+		turn_fixture_knows(&f, CACHE_SERVICE, foreign[i]);
 		assert_int_equal(put_service(&f, want), -ERR_EXISTS);
 		assert_string_equal(
 			f.e.message,
@@ -170,7 +118,7 @@ static void a_foreign_object_is_never_touched(void **state)
 			"or rename it, or choose another name for the WorkerApp");
 		assert_int_equal(children_drop(&f.turn, CACHE_SERVICE, "shop-celld", &f.e), 0);
 		assert_int_equal(script_count(f.server), 0);
-		stop(&f);
+		turn_fixture_stop(&f);
 	}
 }
 
@@ -197,11 +145,11 @@ static void a_foreign_object_without_our_label_is_found_by_a_refusal(void **stat
 		{ .want = "PATCH " SERVICE "?", .status = 201, .body = "{\"metadata\":{}}" },
 	};
 	struct fleet_memory memory = { .asks_first = 0 };
-	struct fixture f;
+	struct turn_fixture f;
 	struct json *j = NULL;
 
 	(void)state;
-	start(&f, steps, array_len(steps));
+	turn_fixture_start(&f, steps, array_len(steps));
 	f.turn.memory = &memory;
 	assert_int_equal(put_service(&f, want), -ERR_EXISTS);
 	assert_int_equal(script_count(f.server), 2);
@@ -214,7 +162,7 @@ static void a_foreign_object_without_our_label_is_found_by_a_refusal(void **stat
 	app_fixture_is(sent(&f, 4, &j), want);
 	json_free(j);
 	damp_done(&memory.damp);
-	stop(&f);
+	turn_fixture_stop(&f);
 }
 
 /* Of ours, with a label that somebody took off, so that the cache lost it. */
@@ -232,17 +180,17 @@ static void one_of_ours_that_lost_its_label_is_mended(void **state)
 			  "\"spec\":{\"type\":\"NodePort\"}}" },
 		{ .want = "PATCH " SERVICE "?", .body = "{\"metadata\":{}}" },
 	};
-	struct fixture f;
+	struct turn_fixture f;
 	struct json *j = NULL;
 
 	(void)state;
-	start(&f, steps, array_len(steps));
+	turn_fixture_start(&f, steps, array_len(steps));
 	assert_int_equal(put_service(&f, want), 0);
 	assert_non_null(strstr(script_request(f.server, 2)->line, "force=true"));
 	app_fixture_is(json_get(sent(&f, 2, &j), "metadata"),
 		       "{'name':'shop-celld','namespace':'store','uid':'s-1'}");
 	json_free(j);
-	stop(&f);
+	turn_fixture_stop(&f);
 }
 
 /* A server that refuses such a version for a creation too. */
@@ -255,16 +203,16 @@ static void a_refusal_without_an_object_is_a_creation_all_the_same(void **state)
 		  .body = "{\"reason\":\"NotFound\",\"message\":\"m\"}" },
 		{ .want = "PATCH " SERVICE "?", .status = 201, .body = "{\"metadata\":{}}" },
 	};
-	struct fixture f;
+	struct turn_fixture f;
 	struct json *j = NULL;
 
 	(void)state;
-	start(&f, steps, array_len(steps));
+	turn_fixture_start(&f, steps, array_len(steps));
 	assert_int_equal(put_service(&f, want), 0);
 	assert_null(strstr(script_request(f.server, 2)->line, "force=true"));
 	app_fixture_is(sent(&f, 2, &j), want);
 	json_free(j);
-	stop(&f);
+	turn_fixture_stop(&f);
 }
 
 /* Its owner is gone (deleted with --cascade=orphan), and it is of our making. */
@@ -273,36 +221,36 @@ static void an_orphan_of_ours_is_adopted(void **state)
 	static const struct script_step steps[] = {
 		{ .want = "PATCH " SERVICE "?", .body = "{\"metadata\":{}}" },
 	};
-	struct fixture f;
+	struct turn_fixture f;
 	struct json *j = NULL;
 
 	(void)state;
-	start(&f, steps, array_len(steps));
-	known(&f, CACHE_SERVICE,
-	      LIVE("'labels':{'celld-operator.io/workerapp':'shop'},'managedFields':"
-		   "[{'manager':'celld-operator','operation':'Apply','fieldsV1':{}}]",
-		   "ClusterIP"));
+	turn_fixture_start(&f, steps, array_len(steps));
+	turn_fixture_knows(&f, CACHE_SERVICE,
+			   LIVE("'labels':{'celld-operator.io/workerapp':'shop'},'managedFields':"
+				"[{'manager':'celld-operator','operation':'Apply','fieldsV1':{}}]",
+				"ClusterIP"));
 	assert_int_equal(put_service(&f, "{'apiVersion':'v1','kind':'Service','metadata':{'name':"
 					 "'shop-celld','ownerReferences':[{'uid':'u-1'}]}}"),
 			 0);
 	app_fixture_is(json_path(sent(&f, 0, &j), "metadata", "ownerReferences", NULL),
 		       "[{'uid':'u-1'}]");
 	json_free(j);
-	stop(&f);
+	turn_fixture_stop(&f);
 }
 
 static void who_may_not_write_sends_nothing(void **state)
 {
-	struct fixture f;
+	struct turn_fixture f;
 
 	(void)state;
-	start(&f, NULL, 0);
-	known(&f, CACHE_SERVICE, LIVE(OURS, "LoadBalancer"));
+	turn_fixture_start(&f, NULL, 0);
+	turn_fixture_knows(&f, CACHE_SERVICE, LIVE(OURS, "LoadBalancer"));
 	f.allowed_ms = 0;
 	assert_int_equal(put_service(&f, want), -ERR_CANCELED);
 	assert_int_equal(children_drop(&f.turn, CACHE_SERVICE, "shop-celld", &f.e), -ERR_CANCELED);
 	assert_int_equal(script_count(f.server), 0);
-	stop(&f);
+	turn_fixture_stop(&f);
 }
 
 static void a_conflict_is_told(void **state)
@@ -312,14 +260,14 @@ static void a_conflict_is_told(void **state)
 		  .status = 409,
 		  .body = "{\"reason\":\"Conflict\",\"message\":\"changed\"}" },
 	};
-	struct fixture f;
+	struct turn_fixture f;
 
 	(void)state;
-	start(&f, steps, array_len(steps));
-	known(&f, CACHE_SERVICE, LIVE(OURS, "LoadBalancer"));
+	turn_fixture_start(&f, steps, array_len(steps));
+	turn_fixture_knows(&f, CACHE_SERVICE, LIVE(OURS, "LoadBalancer"));
 	assert_int_equal(put_service(&f, want), -ERR_CONFLICT);
 	assert_string_equal(f.e.message, "applying Service shop-celld: PATCH " SERVICE ": changed");
-	stop(&f);
+	turn_fixture_stop(&f);
 }
 
 static void what_is_no_longer_wanted_goes(void **state)
@@ -330,22 +278,22 @@ static void what_is_no_longer_wanted_goes(void **state)
 		  .status = 404,
 		  .body = "{\"reason\":\"NotFound\",\"message\":\"m\"}" },
 	};
-	struct fixture f;
+	struct turn_fixture f;
 	struct json *j = NULL;
 
 	(void)state;
-	start(&f, steps, array_len(steps));
+	turn_fixture_start(&f, steps, array_len(steps));
 	assert_int_equal(children_drop(&f.turn, CACHE_SERVICE, "shop-celld", &f.e), 0);
 	assert_int_equal(script_count(f.server), 0); /* not known: nothing to do */
-	known(&f, CACHE_SERVICE, LIVE(OURS, "ClusterIP"));
+	turn_fixture_knows(&f, CACHE_SERVICE, LIVE(OURS, "ClusterIP"));
 	assert_int_equal(children_drop(&f.turn, CACHE_SERVICE, "shop-celld", &f.e), 0);
 	assert_string_equal(json_str(json_path(sent(&f, 0, &j), "preconditions", "uid", NULL)),
 			    "s-1");
 	json_free(j);
 	assert_int_equal(cache_count(f.opts.cache, CACHE_SERVICE), 0);
-	known(&f, CACHE_SERVICE, LIVE(OURS, "ClusterIP"));
+	turn_fixture_knows(&f, CACHE_SERVICE, LIVE(OURS, "ClusterIP"));
 	assert_int_equal(children_drop(&f.turn, CACHE_SERVICE, "shop-celld", &f.e), 0);
-	stop(&f);
+	turn_fixture_stop(&f);
 }
 
 /* The five of a fleet, in their order; a foreign one ends it with a refusal, and nothing after it is touched. */
@@ -356,17 +304,17 @@ static void all_children_until_a_foreign_one(void **state)
 		  .status = 201,
 		  .body = "{\"metadata\":{}}" },
 	};
-	struct fixture f;
+	struct turn_fixture f;
 
 	(void)state;
-	start(&f, steps, array_len(steps));
-	known(&f, CACHE_SERVICE, LIVE("'x':1", "NodePort"));
+	turn_fixture_start(&f, steps, array_len(steps));
+	turn_fixture_knows(&f, CACHE_SERVICE, LIVE("'x':1", "NodePort"));
 	assert_int_equal(children_apply(&f.turn, &f.e), 0);
 	assert_true(f.turn.foreign);
 	assert_string_equal(f.turn.verdict.refusal.reason, "ForeignObject");
 	assert_non_null(strstr(f.turn.verdict.refusal.message, "Service shop-celld exists"));
 	assert_int_equal(script_count(f.server), 1);
-	stop(&f);
+	turn_fixture_stop(&f);
 }
 
 int main(void)

@@ -5,11 +5,8 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "common/kube/client.h"
-#include "common/kube/config.h"
 #include "controller/takeover.h"
-#include "test/lib/app_fixture.h"
-#include "test/lib/script.h"
+#include "test/lib/turn_fixture.h"
 
 #define SERVICE "/api/v1/namespaces/store/services/shop-celld"
 
@@ -72,47 +69,7 @@ static void nobody_else_loses_anything(void **state)
 
 /* --- what is sent --------------------------------------------------------------------------------- */
 
-struct fixture {
-	struct script *server;
-	struct kube_config *config;
-	struct reconcile_opts opts;
-	struct app_fixture app;
-	struct turn turn;
-	struct err e;
-};
-
-static void start(struct fixture *f, const struct script_step *steps, size_t n)
-{
-	struct kube_client_opts o = { 0 };
-
-	*f = (struct fixture){ .server = script_start(steps, n, NULL) };
-	f->config = kube_config_plain(script_url(f->server), NULL);
-	o.config = f->config;
-	f->opts.client = kube_client_new(&o);
-	f->opts.cache = cache_new();
-	f->app = app_fixture_with(NULL, NULL);
-	f->turn = (struct turn){ .o = &f->opts, .key = "store/shop", .app = f->app.app };
-	f->turn.input = f->app.in;
-}
-
-static void stop(struct fixture *f)
-{
-	assert_int_equal(script_unexpected(f->server), 0);
-	kube_client_free(f->opts.client);
-	cache_free(f->opts.cache);
-	kube_config_free(f->config);
-	app_fixture_done(&f->app);
-	script_stop(f->server);
-}
-
-static void known(struct fixture *f, const char *text)
-{
-	cleanup_json struct json *j = app_fixture_json(text);
-
-	assert_true(cache_put(f->opts.cache, CACHE_SERVICE, j));
-}
-
-static int put(struct fixture *f, const char *type)
+static int put(struct turn_fixture *f, const char *type)
 {
 	struct json *want = app_fixture_json("{'apiVersion':'v1','kind':'Service','metadata':{"
 					     "'name':'shop-celld','namespace':'store'},'spec':{}}");
@@ -137,14 +94,14 @@ static void a_child_of_theirs_is_taken_over_before_it_is_written(void **state)
 		{ .want = "PATCH " SERVICE, .body = ours },
 		{ .want = "PATCH " SERVICE "?", .body = ours },
 	};
-	struct fixture f;
+	struct turn_fixture f;
 	struct json *sent = NULL;
 	struct err e = ERR_INIT;
 	const char *body;
 
 	(void)state;
-	start(&f, steps, array_len(steps));
-	known(&f, LIVE(THEIRS));
+	turn_fixture_start(&f, steps, array_len(steps));
+	turn_fixture_knows(&f, CACHE_SERVICE, LIVE(THEIRS));
 	assert_int_equal(put(&f, "LoadBalancer"), 0);
 	assert_int_equal(script_count(f.server), 3);
 	body = script_request(f.server, 1)->body;
@@ -154,7 +111,7 @@ static void a_child_of_theirs_is_taken_over_before_it_is_written(void **state)
 			     "}}]}}");
 	json_free(sent);
 	assert_non_null(strstr(script_request(f.server, 2)->line, "fieldManager=celld-operator"));
-	stop(&f);
+	turn_fixture_stop(&f);
 }
 
 /* Somebody was faster: nothing is applied with half of it done. */
@@ -166,27 +123,27 @@ static void a_conflict_ends_the_turn(void **state)
 		  .status = 409,
 		  .body = "{\"reason\":\"Conflict\",\"message\":\"m\"}" },
 	};
-	struct fixture f;
+	struct turn_fixture f;
 
 	(void)state;
-	start(&f, steps, array_len(steps));
-	known(&f, LIVE(THEIRS));
+	turn_fixture_start(&f, steps, array_len(steps));
+	turn_fixture_knows(&f, CACHE_SERVICE, LIVE(THEIRS));
 	assert_int_equal(put(&f, "LoadBalancer"), -ERR_CONFLICT);
 	assert_int_equal(script_count(f.server), 2);
-	stop(&f);
+	turn_fixture_stop(&f);
 }
 
 static void one_of_ours_is_not_read_for_it(void **state)
 {
 	const struct script_step steps[] = { { .want = "PATCH " SERVICE "?", .body = ours } };
-	struct fixture f;
+	struct turn_fixture f;
 
 	(void)state;
-	start(&f, steps, array_len(steps));
-	known(&f, LIVE(OURS));
+	turn_fixture_start(&f, steps, array_len(steps));
+	turn_fixture_knows(&f, CACHE_SERVICE, LIVE(OURS));
 	assert_int_equal(put(&f, "LoadBalancer"), 0);
 	assert_int_equal(script_count(f.server), 1);
-	stop(&f);
+	turn_fixture_stop(&f);
 }
 
 static void one_that_is_gone_meanwhile_is_left_to_the_write(void **state)
@@ -199,14 +156,14 @@ static void one_that_is_gone_meanwhile_is_left_to_the_write(void **state)
 		  .status = 409,
 		  .body = "{\"reason\":\"Conflict\",\"message\":\"m\"}" },
 	};
-	struct fixture f;
+	struct turn_fixture f;
 
 	(void)state;
-	start(&f, steps, array_len(steps));
-	known(&f, LIVE(THEIRS));
+	turn_fixture_start(&f, steps, array_len(steps));
+	turn_fixture_knows(&f, CACHE_SERVICE, LIVE(THEIRS));
 	assert_int_equal(put(&f, "LoadBalancer"), -ERR_CONFLICT);
 	assert_non_null(strstr(script_request(f.server, 1)->body, "\"uid\":\"s-1\""));
-	stop(&f);
+	turn_fixture_stop(&f);
 }
 
 int main(void)
