@@ -21,8 +21,8 @@ struct holding {
 	enum bucket_scheme scheme;
 	char *store; /* storeRef; NULL: inline */
 	char *host, *account, *container, *prefix;
-	uint64_t
-		place; /* another one: never on one prefix, nor one inside the other; 0: it may be anywhere */
+	/* Two that differ are never on one prefix, nor one inside the other; 0: it may be anywhere. */
+	uint64_t place;
 	/* of the routes */
 	struct strlist hosts;
 	char *path; /* without a slash at its end: "" is all */

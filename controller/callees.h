@@ -2,8 +2,8 @@
  * callees.h - whom the tracker calls: one entry a host, whoever's buckets are there. It says how many requests may be under
  * way to it, and leaves one alone that is not well: for 15 s, then twice as long each time, up to 4 intervals, with one
  * request (a probe) in between. So a sick one gets those that were under way, at most CALLEE_IN_FLIGHT, and one for each
- * pause; with the default interval of a minute that is 16 and 3 in the first minute, 1 in the second and third together, and
- * then 1 in 4 minutes.
+ * pause: with the default interval of a minute at most 18 in the first minute, 1 in the second, 1 in the fourth, and then 1
+ * in 4 minutes.
  *
  * No thread, no clock: the caller's lock, the caller's time.
  */

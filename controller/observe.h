@@ -34,8 +34,8 @@ struct fleet_memory {
 	char former[FLEET_UID]; /* of the StatefulSet that reborn was; "": not known */
 	bool recalled;		/* rebirth.c has looked for a note of it */
 	struct damp damp;	/* of the objects that are written */
-	unsigned
-		asks_first; /* of children.c: a bit for each cache_kind of which an object was there that the cache has not */
+	/* of children.c: a bit for each cache_kind of which an object was there that the cache has not */
+	unsigned asks_first;
 };
 
 struct observe_input {

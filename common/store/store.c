@@ -147,7 +147,6 @@ void store_place_copy(struct store_place *to, const struct store_place *from)
 	to->account = dup(from->account);
 	to->container = dup(from->container);
 	to->prefix = xstrdup(from->prefix ? from->prefix : "");
-	to->ca_pem = dup(from->ca_pem);
 	to->ca_file = dup(from->ca_file);
 }
 
@@ -166,7 +165,6 @@ void store_place_done(struct store_place *p)
 	free_text(p->account);
 	free_text(p->container);
 	free_text(p->prefix);
-	free_text(p->ca_pem);
 	free_text(p->ca_file);
 }
 
@@ -177,7 +175,7 @@ int store_open(const struct store_place *place, const struct store_keys *keys, s
 	int r;
 
 	store_place_copy(&s->place, place);
-	s->tls = (struct http_tls){ .ca_pem = s->place.ca_pem, .ca_file = s->place.ca_file };
+	s->tls = (struct http_tls){ .ca_file = s->place.ca_file };
 	if (keys)
 		store_keys_copy(&s->keys, keys);
 	r = open_it(s, e);

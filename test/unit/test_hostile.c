@@ -14,18 +14,8 @@
 #include <unistd.h>
 
 #include "test/lib/peer.h"
+#include "test/lib/sanitized.h"
 #include "test/lib/webhook_process.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 static struct webhook_process w;
 

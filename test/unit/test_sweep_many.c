@@ -18,18 +18,8 @@
 #include "common/clock.h"
 #include "common/limits.h"
 #include "test/lib/field.h"
+#include "test/lib/sanitized.h"
 #include "test/lib/sweep_fixture.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 enum { SMALL = 10, NAME = 32 };
 
