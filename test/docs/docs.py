@@ -9,7 +9,7 @@
   each link inside the repository leads somewhere, each page of docs/ is linked
   each flag in running text is one of a program, each make target exists
   each reason of a condition has a runbook, and the other way round
-  each test that docs/situations.md names is there
+  each test that docs/situations.md and test/admission/README.md name is there
 """
 import json
 import os
@@ -174,14 +174,15 @@ def reasons():
 
 
 def situations():
-    page = ROOT / "docs/situations.md"
     files = {f.stem: f.read_text() for folder in ("unit", "rollout") for f in (ROOT / "test" / folder).glob("test_*.c")}
     scenarios = {f.stem for f in (ROOT / "test/e2e").glob("*/*.sh")}
-    for row in re.findall(r"^\| .*\|$", page.read_text(), re.M):
-        for test in re.findall(r"`([^`]+)`", row.rsplit("|", 2)[1]):
-            file, _, case = test.partition(": ")
-            there = re.search(rf"cmocka_unit_test\w*\(\s*{case}\b", files.get(file, "")) if case else test in scenarios
-            check(there, f"{name(page)}: no test {test}")
+    admission = (ROOT / "test/admission/README.md").read_text().partition("| number |")[2]
+    for page, text in (("docs/situations.md", (ROOT / "docs/situations.md").read_text()), ("test/admission/README.md", admission)):
+        for row in re.findall(r"^\| .*\|$", text, re.M):
+            for test in re.findall(r"`([^`]+)`", row.rsplit("|", 2)[1]):
+                file, _, case = test.partition(": ")
+                there = re.search(rf"cmocka_unit_test\w*\(\s*{case}\b", files.get(file, "")) if case else test in scenarios
+                check(there, f"{page}: no test {test}")
 
 
 for part in (generated, examples, patches, series, links, flags, targets, reasons, situations):

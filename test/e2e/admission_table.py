@@ -121,8 +121,8 @@ class Case:
         self.version = None
 
     def can_be_sent(self):
-        """By an API server: it looks at operation, subresource, kind and number itself."""
-        return self.row.get("operation", "CREATE") in ("CREATE", "DELETE") and self.row.get("subResource", "status") == "status" \
+        """By an API server: it looks at operation, subresource, kind and number itself, and writes the review."""
+        return "review" not in self.row and self.row.get("operation", "CREATE") in ("CREATE", "DELETE") and self.row.get("subResource", "status") == "status" \
             and "kind" not in self.row.get("object", {})
 
     def path(self, name=True):

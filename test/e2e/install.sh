@@ -35,3 +35,13 @@ fill "$here/manifests/operator.yaml" | kubectl apply -f -
 kubectl -n celld-operator-system rollout status deployment/celld-operator-webhook --timeout=60s
 kubectl -n celld-operator-system rollout status deployment/celld-operator-controller --timeout=60s
 fill "$here/manifests/webhooks.yaml" | kubectl apply -f -
+
+# Ready pods are not yet reachable through their Service: kube-proxy follows up to a second later. What only the webhook
+# refuses, and no schema, tells when it is asked.
+asked() {
+	sed 's/^  replicas: .*/&\n  vars: {secretRef: keys}/; s/namespace: .*/namespace: default/' \
+		"$root/crd/samples/accepted/quickstart.yaml" | kubectl create --dry-run=server -f - 2>&1 | grep -F 'spec.vars'
+}
+for ((i = 0; i < 300; i++)); do asked && exit; sleep 0.2; done
+echo "install.sh: the webhook is not asked after a minute" >&2
+exit 1

@@ -19,7 +19,7 @@ enum { FILE_MAX = 1 << 20 };
 static const char *const members[] = {
 	"name",	    "kind",    "operation", "subResource", "old",   "object",  "metadata",
 	"spec",	    "status",  "others",    "policy",	   "table", "verdict", "faults",
-	"warnings", "accepts", "defaults",  "schema",	   NULL,
+	"warnings", "accepts", "defaults",  "schema",	   "review", "answer", NULL,
 };
 
 static void read_doc(const char *path, struct yaml_doc *ret)
@@ -78,14 +78,17 @@ static void check_row(const char *file, const struct json *row)
 {
 	const char *name = json_get_str(row, "name"), *verdict = json_get_str(row, "verdict");
 	bool allowed = verdict && str_eq(verdict, "allowed");
+	bool broken = verdict && str_eq(verdict, "broken");
 
-	if (!name || !verdict || (!allowed && !str_eq(verdict, "refused")))
+	if (!name || !verdict || (!allowed && !broken && !str_eq(verdict, "refused")))
 		fail_msg("%s: a case without name or verdict, after %s", file, name ? name : "?");
 	for (const struct json *c = json_first(row); c; c = json_next(c)) {
 		if (!is_among(json_name(c), members))
 			fail_msg("%s: %s: unknown member %s", file, name, json_name(c));
 	}
-	if (allowed != (json_len(json_get(row, "faults")) == 0))
+	if (broken != (json_get_str(row, "answer") != NULL))
+		fail_msg("%s: %s: broken cases have an answer, others none", file, name);
+	if ((allowed || broken) != (json_len(json_get(row, "faults")) == 0))
 		fail_msg("%s: %s: refused cases have faults, allowed ones have none", file, name);
 }
 
@@ -103,10 +106,12 @@ static void add_case(const char *folder, const char *file, const struct json *ro
 		.operation = text_or(row, "operation", json_get(row, "old") ? "UPDATE" : "CREATE"),
 		.subresource = text_or(row, "subResource", ""),
 		.allowed = str_eq(json_get_str(row, "verdict"), "allowed"),
+		.broken = json_get(row, "answer") != NULL,
 		.row = row,
 	};
 	c->everywhere = !str_eq(c->kind, "Scale") && !json_get(row, "operation") &&
-			!json_get(row, "subResource") && !json_get(row, "others");
+			!json_get(row, "subResource") && !json_get(row, "others") &&
+			!json_get(row, "review");
 	c->object = base_of(folder, c->kind);
 	if (json_get(row, "old")) {
 		c->old = base_of(folder, c->kind);
@@ -181,6 +186,7 @@ char *admission_review(const struct admission_case *c)
 	json_set(request, "object", or_null(gone ? NULL : c->object));
 	json_set(request, "oldObject", or_null(gone ? c->object : c->old));
 	json_set_bool(request, "dryRun", false);
+	rules_lay_over(review, json_get(c->row, "review"));
 	return json_text(review);
 }
 

@@ -11,6 +11,7 @@ struct admission_case {
 	char *id; /* "names.yaml: an underscore in a host name" */
 	const char *kind, *operation, *subresource;
 	bool allowed;
+	bool broken; /* no review that can be answered: HTTP 400 */
 	bool everywhere; /* false: it speaks of the request or of other objects, so only a webhook can judge it */
 	struct json *object, *old; /* NULL: null */
 	const struct json *row;	   /* lent by docs */

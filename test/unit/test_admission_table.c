@@ -133,26 +133,74 @@ static enum review_endpoint endpoint_of(const struct admission_case *c)
 	return str_eq(c->kind, "Scale") ? REVIEW_VALIDATE_SCALE : REVIEW_VALIDATE_WORKERAPP;
 }
 
-/* The answer's `response`; the caller's. */
+/* Appends the answer to a review. */
+static enum review_verdict answer(const char *review, enum review_endpoint endpoint,
+				  const struct review_facts *facts, struct buf *to)
+{
+	size_t len = strlen(review);
+	cleanup(freep) char *padded = xcalloc(1, len + JS_PAD);
+
+	memcpy(padded, review, len + 1);
+	return review_answer(endpoint, &scan, padded, len, facts, to).verdict;
+}
+
+/* A dry run is answered in the very same bytes. */
+static void check_dry_run(const struct admission_case *c, enum review_endpoint endpoint,
+			  const struct review_facts *facts, const struct json *review,
+			  const struct buf *said)
+{
+	cleanup_json struct json *dry = json_dup(review);
+	cleanup(freep) char *body = NULL;
+	struct buf text;
+
+	json_set_bool(json_get_mutable(dry, "request"), "dryRun", true);
+	body = json_text(dry);
+	buf_init(&text, BIG);
+	(void)answer(body, endpoint, facts, &text);
+	if (!str_eq(buf_str(&text), buf_str(said)))
+		fail_msg("%s: a dry run is answered %s", c->id, buf_str(&text));
+	buf_done(&text);
+}
+
+/* The answer's `response`, which names the review that it answers; the caller's. */
 static struct json *ask(const struct admission_case *c, enum review_endpoint endpoint,
 			const struct review_facts *facts)
 {
-	cleanup(freep) char *body = admission_review(c), *padded = NULL;
-	size_t len = strlen(body);
-	struct json *answer = NULL, *response;
+	cleanup(freep) char *body = admission_review(c);
+	cleanup_json struct json *review = NULL, *whole = NULL;
+	struct json *response;
 	struct err e = ERR_INIT;
 	struct buf text;
 
-	padded = xcalloc(1, len + JS_PAD);
-	memcpy(padded, body, len + 1);
 	buf_init(&text, BIG);
-	(void)review_answer(endpoint, &scan, padded, len, facts, &text);
-	if (json_parse(buf_str(&text), text.len, &answer, &e))
+	(void)answer(body, endpoint, facts, &text);
+	if (json_parse(buf_str(&text), text.len, &whole, &e) ||
+	    json_parse(body, strlen(body), &review, &e))
 		fail_msg("%s: %s in %s", c->id, e.message, buf_str(&text));
+	check_dry_run(c, endpoint, facts, review, &text);
 	buf_done(&text);
-	response = json_take(answer, "response");
-	json_free(answer);
+	assert_string_equal(json_get_str(whole, "apiVersion"), "admission.k8s.io/v1");
+	assert_string_equal(json_get_str(whole, "kind"), "AdmissionReview");
+	response = json_take(whole, "response");
+	assert_string_equal(json_get_str(response, "uid"),
+			    json_str(json_path(review, "request", "uid", NULL)));
 	return response;
+}
+
+/* What is no review gets HTTP 400 and a line that says why. */
+static void check_broken(const struct admission_case *c)
+{
+	cleanup(freep) char *body = admission_review(c);
+	struct review_facts facts = { .rules.table = celld_table_builtin() };
+	struct buf text;
+
+	buf_init(&text, BIG);
+	if (answer(body, endpoint_of(c), &facts, &text) != REVIEW_BROKEN ||
+	    !admission_says(json_get_str(c->row, "answer"), buf_str(&text))) {
+		print_error("%s: answered %s\n", c->id, buf_str(&text));
+		wrong++;
+	}
+	buf_done(&text);
 }
 
 /* Lets the platform's defaults fill what they fill; the patch adds members and nothing else. */
@@ -246,8 +294,12 @@ static void test_reviews(void **state)
 {
 	(void)state;
 	wrong = 0;
-	for (size_t i = 0; i < cases.n; i++)
-		check_review(&cases.v[i]);
+	for (size_t i = 0; i < cases.n; i++) {
+		if (cases.v[i].broken)
+			check_broken(&cases.v[i]);
+		else
+			check_review(&cases.v[i]);
+	}
 	assert_int_equal(wrong, 0);
 	assert_true(cases.n >= LEAST);
 }

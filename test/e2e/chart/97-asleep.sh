@@ -13,9 +13,26 @@ say "        writes of the Secret by code:$writes"
 check "two replicas raced, one write made the authority" [ "$(grep -oE '[0-9]+ 200' <<< "$writes")" = "1 200" ]
 check "a call works" until_ 5 call
 
+REPLICAS=1 app standing v0.6.2 | kubectl apply -f - > /dev/null || bad "standing is not stored"
+check "a fleet stands" ready $ns standing 60
 kubectl -n $OPERATOR scale deployment celld-operator-webhook --replicas=0 > /dev/null
 check "the webhook sleeps" kubectl -n $OPERATOR wait --for=delete pod -l app.kubernetes.io/component=webhook --timeout=40s
 check "and nothing is stored meanwhile" refuted call
+# field-09: what stands still when it is away is writes of apps, and nothing else.
+begun=$(date +%s)
+out=$(app probe v0.6.2 | kubectl apply --dry-run=server -f - 2>&1)
+check "whoever tries is told who did not answer" contains "$out" workerapp.celld-operator.io
+check "within its ten seconds" [ $(($(date +%s) - begun)) -le 11 ]
+for n in kube-system $OPERATOR; do
+	check "a Pod in $n" kubectl -n $n run beside --image=web:1
+	check "a Lease in $n" kubectl -n $n create -f - <<< '{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: beside}}'
+	check "a Deployment in $n" kubectl -n $n create deployment beside --image=web:1
+	check "and its end" kubectl -n $n delete pod/beside lease/beside deployment/beside --wait=false
+done
+check "a fleet's pod goes" kubectl -n $ns delete pod standing-celld-0 --wait=false
+fewer() { [ "$(get $ns standing '{.status.fleet.ready}')" = 0 ]; }
+check "and the controller writes the app's status" until_ 20 fewer
+check "and its return" ready $ns standing 60
 # what the same Secret would hold after a year: an authority and a certificate that ended yesterday
 dir=$chart/asleep
 mkdir -p "$dir"
