@@ -39,9 +39,14 @@ fill "$here/manifests/webhooks.yaml" | kubectl apply -f -
 # Ready pods are not yet reachable through their Service: kube-proxy follows up to a second later. What only the webhook
 # refuses, and no schema, tells when it is asked.
 asked() {
-	sed 's/^  replicas: .*/&\n  vars: {secretRef: keys}/; s/namespace: .*/namespace: default/' \
-		"$root/crd/samples/accepted/quickstart.yaml" | kubectl create --dry-run=server -f - 2>&1 | grep -F 'spec.vars'
+	local said
+	said=$(sed 's/^  replicas: .*/&\n  vars: {secretRef: keys}/; s/namespace: .*/namespace: default/' \
+		"$root/crd/samples/accepted/quickstart.yaml" | kubectl create --dry-run=server -f - 2>&1) || true
+	[[ $said == *spec.vars.secretRef* ]]
 }
-for ((i = 0; i < 300; i++)); do asked && exit; sleep 0.2; done
-echo "install.sh: the webhook is not asked after a minute" >&2
+for ((i = 0; i < 300; i++)); do
+	asked && exit
+	sleep 0.2
+done
+echo "install.sh: after a minute the webhook is still not asked" >&2
 exit 1
