@@ -226,6 +226,16 @@ const struct json *json_next(const struct json *j)
 	return j ? out(in(j)->next) : NULL;
 }
 
+struct json *json_first_mutable(struct json *j)
+{
+	return json_first(j) ? out_mut(in_mut(j)->child) : NULL;
+}
+
+struct json *json_next_mutable(struct json *j)
+{
+	return json_next(j) ? out_mut(in_mut(j)->next) : NULL;
+}
+
 const char *json_name(const struct json *j)
 {
 	return j && in(j)->string ? in(j)->string : "";

@@ -66,6 +66,8 @@ const struct json *json_item(const struct json *j, size_t i); /* O(i); prefer th
  * json_name(c): a member's name. */
 const struct json *json_first(const struct json *j);
 const struct json *json_next(const struct json *j);
+struct json *json_first_mutable(struct json *j);
+struct json *json_next_mutable(struct json *j);
 const char *json_name(const struct json *j);
 
 /* The string, or NULL when j is none. */

@@ -13,6 +13,7 @@
 #include "controller/claims.h"
 #include "controller/detail.h"
 #include "controller/slots.h"
+#include "controller/status_write.h"
 #include "controller/stores.h"
 #include "controller/tell.h"
 #include "controller/turn.h"
@@ -31,6 +32,7 @@ struct reconciler {
 	struct reconcile_opts o;
 	pthread_mutex_t lock; /* of the map; an entry belongs to the worker that has its key */
 	struct map *memories;
+	struct status_writer *statuses;
 };
 
 static void free_memory(void *p)
@@ -49,6 +51,7 @@ struct reconciler *reconcile_new(const struct reconcile_opts *o)
 
 	r->o = *o;
 	r->memories = map_new(free_memory);
+	r->statuses = status_writer_new(o->client, o->cache, CACHE_APP);
 	(void)pthread_mutex_init(&r->lock, NULL);
 	return r;
 }
@@ -58,6 +61,7 @@ void reconcile_free(struct reconciler *r)
 	if (!r)
 		return;
 	map_free(r->memories);
+	status_writer_free(r->statuses);
 	(void)pthread_mutex_destroy(&r->lock);
 	free(r);
 }
@@ -102,6 +106,7 @@ static bool begin(struct reconciler *r, const char *key, struct turn *t)
 		return false;
 	}
 	t->o = &r->o;
+	t->statuses = r->statuses;
 	t->view = settings_get(r->o.settings);
 	t->key = key;
 	t->name = desired_name(t->app);
@@ -322,34 +327,42 @@ static void tell_stuck(struct turn *t, const struct json *status)
 		tell_workload(t, &what);
 }
 
+/* What the status itself cannot say, because it is not stored, or not whole. */
+static void tell_unwritten(struct turn *t, const char *lacking, const struct err *e)
+{
+	cleanup(freep) char *note = NULL;
+
+	if (lacking) {
+		note = xasprintf("the definition of WorkerApp in the cluster is not that of this "
+				 "operator and has no %s; apply the definitions that come with it",
+				 lacking);
+		log_warn("status is not stored whole", "app", t->key, "lacking", lacking, NULL);
+		tell_app(t,
+			 &(const struct tell){ true, "DefinitionOutdated", "WriteStatus", note });
+	}
+	if (e->http_status != 404 && trouble_is_refusal(e)) {
+		free(note);
+		note = xasprintf("%s; %s", e->message, trouble_remedy(e));
+		tell_app(t, &(const struct tell){ true, "StatusRefused", "WriteStatus", note });
+	}
+}
+
 static int write_status(struct turn *t, struct err *e)
 {
 	cleanup_json struct json *status = make_status(t);
-	cleanup_json struct json *body = NULL;
-	cleanup_json struct json *answer = NULL;
-	struct kube_apply_opts how = { .field_manager = STATUS_MANAGER,
-				       .force = true,
-				       .subresource = "status" };
-	struct json *meta;
-	int r;
+	const struct status_target to = {
+		t->app->namespace,	  t->app->name,	  t->app->uid,
+		t->app->resource_version, t->app->status, clock_mono_ms()
+	};
+	struct status_outcome done;
+	int r = status_write(t->statuses, &to, status, &done, e);
 
-	if (json_equal(status, t->app->status))
-		return 0;
-	body = json_new_object();
-	json_set_str(body, "apiVersion", WORKERAPP_API);
-	json_set_str(body, "kind", "WorkerApp");
-	meta = json_object_at(body, "metadata");
-	json_set_str(meta, "name", t->app->name);
-	json_set_str(meta, "namespace", t->app->namespace);
-	json_set_str(meta, "uid", t->app->uid);
-	json_set_str(meta, "resourceVersion", t->app->resource_version);
-	json_set(body, "status", take(status));
-	r = kube_apply(t->o->client, &cache_kinds[CACHE_APP], t->app->namespace, body, &how,
-		       &answer, e);
+	tell_unwritten(t, done.lacking, e);
+	free(done.lacking);
 	if (r)
 		return err_wrap(e, "writing the status");
-	(void)cache_put(t->o->cache, CACHE_APP, answer);
-	tell_stuck(t, json_get(body, "status"));
+	if (done.wrote)
+		tell_stuck(t, status);
 	return 0;
 }
 

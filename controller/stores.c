@@ -9,7 +9,7 @@
 #include "common/kube/client.h"
 #include "common/log.h"
 #include "common/map.h"
-#include "controller/reconcile.h"
+#include "controller/status_write.h"
 
 /* Many apps change at once; their store's status waits for the last of them. */
 enum { CALM_MS = 500 };
@@ -21,6 +21,7 @@ struct user {
 
 struct stores {
 	struct stores_opts o;
+	struct status_writer *statuses;
 	pthread_mutex_t lock;
 	struct map *users; /* key of an app -> struct user */
 	struct map *
@@ -41,6 +42,7 @@ struct stores *stores_new(const struct stores_opts *o)
 
 	s->o = *o;
 	(void)pthread_mutex_init(&s->lock, NULL);
+	s->statuses = status_writer_new(o->client, o->cache, CACHE_STORE);
 	s->users = map_new(user_free);
 	s->versions = map_new(free);
 	return s;
@@ -50,6 +52,7 @@ void stores_free(struct stores *s)
 {
 	if (!s)
 		return;
+	status_writer_free(s->statuses);
 	map_free(s->users);
 	map_free(s->versions);
 	(void)pthread_mutex_destroy(&s->lock);
@@ -208,26 +211,20 @@ static struct json *make_status(struct stores *s, const struct json *doc, const 
 static int write_status(struct stores *s, const struct json *doc, struct json *status,
 			struct err *e)
 {
-	cleanup_json struct json *body = json_new_object();
-	cleanup_json struct json *answer = NULL;
-	const struct kube_apply_opts how = { .field_manager = STATUS_MANAGER,
-					     .force = true,
-					     .subresource = "status" };
 	const struct json *meta = json_get(doc, "metadata");
-	struct json *to = json_object_at(body, "metadata");
-	int r;
+	const struct status_target to = {
+		json_get_str(meta, "namespace"), json_get_str(meta, "name"),
+		json_get_str(meta, "uid"),	 json_get_str(meta, "resourceVersion"),
+		json_get(doc, "status"),	 clock_mono_ms()
+	};
+	struct status_outcome done;
+	int r = status_write(s->statuses, &to, status, &done, e);
 
-	json_set_str(body, "apiVersion", WORKERAPP_API);
-	json_set_str(body, "kind", "CelldObjectStore");
-	json_set_str(to, "name", json_get_str(meta, "name"));
-	json_set_str(to, "namespace", json_get_str(meta, "namespace"));
-	json_set_str(to, "uid", json_get_str(meta, "uid"));
-	json_set_str(to, "resourceVersion", json_get_str(meta, "resourceVersion"));
-	json_set(body, "status", status);
-	r = kube_apply(s->o.client, &cache_kinds[CACHE_STORE], json_get_str(meta, "namespace"),
-		       body, &how, &answer, e);
-	if (!r)
-		(void)cache_put(s->o.cache, CACHE_STORE, answer);
+	if (done.lacking)
+		log_warn("the definition of CelldObjectStore in the cluster is not that of this "
+			 "operator; apply the definitions that come with it",
+			 "lacking", done.lacking, NULL);
+	free(done.lacking);
 	return r;
 }
 
@@ -271,8 +268,7 @@ static int one_turn(struct stores *s, const char *key, struct err *e)
 	tell_apps(s, key, doc, &use);
 	if (doc && !json_path(doc, "metadata", "deletionTimestamp", NULL)) {
 		status = make_status(s, doc, ns, &use);
-		if (!json_equal(status, json_get(doc, "status")))
-			r = write_status(s, doc, take(status), e);
+		r = write_status(s, doc, status, e);
 	}
 	strlist_done(&use.apps);
 	return r;

@@ -14,6 +14,7 @@
 
 struct turn {
 	const struct reconcile_opts *o;
+	struct status_writer *statuses;
 	const struct settings_view *view;  /* of the whole turn; NULL: it has not begun */
 	struct status_condition exclusive; /* BucketExclusive */
 	const char *key;

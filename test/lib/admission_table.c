@@ -17,9 +17,9 @@
 enum { FILE_MAX = 1 << 20 };
 
 static const char *const members[] = {
-	"name",	    "kind",    "operation", "subResource", "old",   "object",  "metadata",
-	"spec",	    "status",  "others",    "policy",	   "table", "verdict", "faults",
-	"warnings", "accepts", "defaults",  "schema",	   "review", "answer", NULL,
+	"name",	    "kind",    "operation", "subResource", "old",    "object",	"metadata",
+	"spec",	    "status",  "others",    "policy",	   "table",  "verdict", "faults",
+	"warnings", "accepts", "defaults",  "schema",	   "review", "answer",	NULL,
 };
 
 static void read_doc(const char *path, struct yaml_doc *ret)

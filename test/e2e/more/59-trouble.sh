@@ -42,4 +42,25 @@ check "the next change rolls" until_ 30 phase_is $ns web RollingOut
 check "to its end" ready $ns web 120
 invariants one-down steps rest
 check "each step is told at its pod" until_ 10 eval 'contains "$(events_of Pod)" PodReleased'
+
+# The definition is older than the operator: it has no status.url.
+crd="del(.metadata.resourceVersion, .metadata.managedFields, .status)"
+kubectl get crd workerapps.celld-operator.io -o json | jq "$crd" > "$root/build/e2e/trouble.crd.json"
+jq 'del(.spec.versions[0].schema.openAPIV3Schema.properties.status.properties | .url, .fleet.properties.updated)' \
+	"$root/build/e2e/trouble.crd.json" | kubectl replace -f - > /dev/null
+kubectl get crd workerapps.celld-operator.io -o 'jsonpath={.spec.versions[0].schema.openAPIV3Schema.properties.status.properties.url}' |
+	grep -q . && bad "the definition has still the url"
+sleep 2 # the API server serves the definition of before for a moment
+pointer s3://$ns/late v1
+app late v0.6.2 | kubectl apply -f - > /dev/null
+check "an app of an older definition is Ready" ready $ns late 60
+check "its status lacks what that definition does not have" [ -z "$(get $ns late '{.status.url}{.status.fleet.updated}')" ]
+check "and has the rest" [ "$(get $ns late '{.status.fleet.ready} {.status.rolledOutAppVersion}')" = "3 v1" ]
+notes() { kubectl get events.events.k8s.io -o json | jq -r '.items[] | select(.reason == "DefinitionOutdated") | .note'; }
+check "an Event names a field" until_ 20 eval 'contains "$(notes)" status.url'
+check "and the other" contains "$(notes)" status.fleet.updated
+from=$(audit_lines)
+sleep 12
+check "at rest nothing is written" [ -z "$(our_writes "$from" | grep "$ns")" ]
+kubectl replace -f "$root/build/e2e/trouble.crd.json" > /dev/null
 kubectl delete namespace $ns --wait=false > /dev/null
