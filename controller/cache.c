@@ -1,4 +1,4 @@
-#include "controller/cache.h"
+#include "controller/cache_impl.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -30,30 +30,6 @@ const struct kube_kind cache_kinds[CACHE_KINDS] = {
 	[CACHE_SCALED_OBJECT] = { "keda.sh", "v1alpha1", "scaledobjects", "ScaledObject", true },
 	[CACHE_HPA] = { "autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler",
 			true },
-};
-
-struct entry {
-	struct squeezed *text; /* NULL: a pod */
-	struct fleet_pod *pod; /* NULL: none, or no member of a fleet */
-	char uid[FLEET_UID], version[FLEET_NAME];
-	char app[FLEET_NAME];	 /* that it belongs to */
-	bool unlisted;		 /* the list that runs has not shown it, and it was there before */
-	int replicas, partition; /* of a StatefulSet */
-	char phase[16];		 /* of a WorkerApp */
-};
-
-/* The pods of one app. */
-struct pod_set {
-	struct map *by_name; /* name -> struct entry */
-};
-
-struct cache {
-	pthread_mutex_t lock;
-	struct map *objects
-		[CACHE_KINDS]; /* "namespace/name" -> struct entry; of pods: app key -> struct pod_set */
-	char *models
-		[CACHE_KINDS]; /* of the texts: the first object that there was; kept to the end */
-	size_t pods;
 };
 
 static void free_entry(void *p)
@@ -102,7 +78,7 @@ bool cache_newer(const char *a, const char *b)
 	return n != m ? n > m : strcmp(a, b) > 0;
 }
 
-static bool join(char *to, size_t room, const char *ns, const char *name)
+bool cache_join(char *to, size_t room, const char *ns, const char *name)
 {
 	int n;
 
@@ -122,7 +98,7 @@ static bool key_of_scaler(const struct json *object, char *key, size_t room)
 	if (!kind || !name || !str_eq(kind, "StatefulSet") || !str_ends(name, "-celld"))
 		return false;
 	app = xstrndup(name, strlen(name) - strlen("-celld"));
-	return join(key, room, json_get_str(json_get(object, "metadata"), "namespace"), app);
+	return cache_join(key, room, json_get_str(json_get(object, "metadata"), "namespace"), app);
 }
 
 bool cache_key_of(enum cache_kind kind, const struct json *object, char *key, size_t room)
@@ -134,12 +110,12 @@ bool cache_key_of(enum cache_kind kind, const struct json *object, char *key, si
 
 	if (kind == CACHE_STORE) {
 		key[0] = '@';
-		return join(key + 1, room - 1, json_get_str(meta, "namespace"),
-			    json_get_str(meta, "name"));
+		return cache_join(key + 1, room - 1, json_get_str(meta, "namespace"),
+				  json_get_str(meta, "name"));
 	}
 	if (kind == CACHE_HPA)
 		return key_of_scaler(object, key, room);
-	return join(key, room, json_get_str(meta, "namespace"), app);
+	return cache_join(key, room, json_get_str(meta, "namespace"), app);
 }
 
 /* managedFields entries of others are most of an object and never read. */
@@ -216,16 +192,6 @@ static struct squeezed *text_of(struct cache *c, enum cache_kind kind, const str
 	return squeeze(model_of(c, kind, text), text);
 }
 
-/* The object of an entry, under the lock; the caller's. NULL: it cannot be read. */
-static struct json *read_entry(const struct cache *c, enum cache_kind kind, const struct entry *x)
-{
-	cleanup(freep) char *text = unsqueeze(c->models[kind], x->text);
-	struct json *j = NULL;
-	struct err ignored = ERR_INIT;
-
-	return json_parse(text, strlen(text), &j, &ignored) ? NULL : j;
-}
-
 static struct entry *make_entry(struct cache *c, enum cache_kind kind, const struct json *object)
 {
 	const struct json *meta = json_get(object, "metadata");
@@ -252,7 +218,8 @@ static struct map *place(struct cache *c, enum cache_kind kind, const struct jso
 	struct pod_set *set;
 
 	if (kind != CACHE_POD)
-		return join(name, room, json_get_str(meta, "namespace"), json_get_str(meta, "name"))
+		return cache_join(name, room, json_get_str(meta, "namespace"),
+				  json_get_str(meta, "name"))
 			       ? c->objects[kind]
 			       : NULL;
 	if (!cache_key_of(kind, object, key, sizeof(key)) || !json_get_str(meta, "name"))
@@ -424,7 +391,7 @@ static void collect_lost(const char *name, void *value, void *ctx)
 	if (!in_namespace(name, w->ns) || !is_lost(x, w->version))
 		return;
 	strlist_add(&w->names, name);
-	object = read_entry(w->c, w->kind, x);
+	object = cache_read_entry(w->c, w->kind, x);
 	if (object && cache_key_of(w->kind, object, key, sizeof(key)))
 		strlist_add(&w->keys, key);
 }
@@ -499,10 +466,10 @@ static bool key_by_name(struct cache *c, enum cache_kind kind, const char *ns, c
 		map_each(c->objects[CACHE_POD], look_in_set, &s);
 		return s.key && snprintf(key, room, "%s", s.key) < (int)room;
 	}
-	if (!join(place, sizeof(place), ns, name))
+	if (!cache_join(place, sizeof(place), ns, name))
 		return false;
 	x = map_get(c->objects[kind], place);
-	return x && x->app[0] && join(key, room, ns, x->app);
+	return x && x->app[0] && cache_join(key, room, ns, x->app);
 }
 
 bool cache_gone(struct cache *c, enum cache_kind kind, const struct json *object, char *key,
@@ -531,144 +498,10 @@ bool cache_gone(struct cache *c, enum cache_kind kind, const struct json *object
 	return true;
 }
 
-bool cache_brief(struct cache *c, const char *key, struct cache_brief *ret)
-{
-	cleanup(freep) char *sts_key = xasprintf("%s-celld", key);
-	const struct entry *app, *sts;
-
-	*ret = (struct cache_brief){ .replicas = 0 };
-	(void)pthread_mutex_lock(&c->lock);
-	app = map_get(c->objects[CACHE_APP], key);
-	sts = map_get(c->objects[CACHE_STATEFULSET], sts_key);
-	if (app)
-		memcpy(ret->phase, app->phase, sizeof(ret->phase));
-	if (app && sts) {
-		memcpy(ret->sts_uid, sts->uid, sizeof(ret->sts_uid));
-		ret->replicas = sts->replicas;
-		ret->partition = sts->partition;
-	}
-	(void)pthread_mutex_unlock(&c->lock);
-	return app != NULL;
-}
-
-struct json *cache_get(struct cache *c, enum cache_kind kind, const char *ns, const char *name)
-{
-	char key[512];
-	cleanup(freep) char *text = NULL;
-	struct json *j = NULL;
-	struct err ignored = ERR_INIT;
-
-	if (!join(key, sizeof(key), ns, name))
-		return NULL;
-	(void)pthread_mutex_lock(&c->lock);
-	{
-		const struct entry *x = map_get(c->objects[kind], key);
-
-		if (x && x->text)
-			text = unsqueeze(c->models[kind], x->text);
-	}
-	(void)pthread_mutex_unlock(&c->lock);
-	if (text && json_parse(text, strlen(text), &j, &ignored))
-		return NULL;
-	return j;
-}
-
-struct listing {
-	const struct cache *c;
-	enum cache_kind kind;
-	const char *ns;
-	struct json *to;
-};
-
-static void add_object(const char *name, void *value, void *ctx)
-{
-	const struct entry *x = value;
-	const struct listing *l = ctx;
-	size_t n = strlen(l->ns);
-	struct json *j;
-
-	if (!str_starts(name, l->ns) || name[n] != '/' || !x->text)
-		return;
-	j = read_entry(l->c, l->kind, x);
-	if (j)
-		json_add(l->to, j);
-}
-
-struct json *cache_list(struct cache *c, enum cache_kind kind, const char *ns)
-{
-	struct listing l = { .c = c, .kind = kind, .ns = ns, .to = json_new_array() };
-
-	(void)pthread_mutex_lock(&c->lock);
-	map_each(c->objects[kind], add_object, &l);
-	(void)pthread_mutex_unlock(&c->lock);
-	return l.to;
-}
-
 void cache_clear(struct cache *c, enum cache_kind kind)
 {
 	(void)pthread_mutex_lock(&c->lock);
 	map_free(c->objects[kind]);
 	c->objects[kind] = map_new(free_entry);
 	(void)pthread_mutex_unlock(&c->lock);
-}
-
-struct collect {
-	struct fleet_pod *v;
-	size_t n;
-};
-
-static void add_pod(const char *name, void *value, void *ctx)
-{
-	const struct entry *x = value;
-	struct collect *all = ctx;
-
-	(void)name;
-	if (x->pod)
-		all->v[all->n++] = *x->pod;
-}
-
-struct fleet_pod *cache_pods(struct cache *c, const char *key, size_t *ret_n)
-{
-	struct collect all = { .v = NULL, .n = 0 };
-
-	(void)pthread_mutex_lock(&c->lock);
-	{
-		const struct pod_set *set = map_get(c->objects[CACHE_POD], key);
-		size_t n = set ? map_len(set->by_name) : 0;
-
-		all.v = xcalloc(n, sizeof(*all.v));
-		if (set)
-			map_each(set->by_name, add_pod, &all);
-	}
-	(void)pthread_mutex_unlock(&c->lock);
-	*ret_n = all.n;
-	return all.v;
-}
-
-static void add_name(const char *name, void *value, void *ctx)
-{
-	(void)value;
-	strlist_add(ctx, name);
-}
-
-void cache_names(struct cache *c, enum cache_kind kind, struct strlist *ret)
-{
-	(void)pthread_mutex_lock(&c->lock);
-	map_each(c->objects[kind], add_name, ret);
-	(void)pthread_mutex_unlock(&c->lock);
-}
-
-void cache_apps(struct cache *c, struct strlist *ret)
-{
-	cache_names(c, CACHE_APP, ret);
-}
-
-size_t cache_count(struct cache *c, enum cache_kind kind)
-{
-	size_t n;
-
-	(void)pthread_mutex_lock(&c->lock);
-	n = kind == CACHE_POD ? c->pods : map_len(c->objects[kind]);
-	(void)pthread_mutex_unlock(&c->lock);
-	return n;
 }

@@ -59,6 +59,19 @@ check "a new pointer rolls the fleet" until_ 90 serves web v2
 check "and it is Ready" ready $ns web 30
 invariants one-down steps rest
 
+record flap
+for i in $(seq 15); do # three reads of the pointer each
+	deploy web v3
+	sleep 2
+	deploy web v4
+	sleep 2
+done
+check "a pointer that flaps for a minute ends on the last one" until_ 120 serves web v4
+check "and it is Ready" ready $ns web 30
+deploy web v2
+check "back to one before" until_ 90 serves web v2
+invariants one-down steps rest
+
 # Without its keys the bucket is unreachable: the version is held, the fleet untouched.
 before=$(restarted web)
 kubectl create secret generic wrong --from-literal=AWS_ACCESS_KEY_ID=AKIDTEST --from-literal=AWS_SECRET_ACCESS_KEY=wrong > /dev/null

@@ -1,0 +1,43 @@
+/*
+ * cache_impl.h - the inside of cache.h: cache.c takes notice of objects, cache_read.c hands them out. For these two alone.
+ */
+#ifndef CONTROLLER_CACHE_IMPL_H
+#define CONTROLLER_CACHE_IMPL_H
+
+#include <pthread.h>
+
+#include "common/map.h"
+#include "common/squeeze.h"
+#include "controller/cache.h"
+
+struct entry {
+	struct squeezed *text; /* NULL: a pod */
+	struct fleet_pod *pod; /* NULL: none, or no member of a fleet */
+	char uid[FLEET_UID], version[FLEET_NAME];
+	char app[FLEET_NAME];	 /* that it belongs to */
+	bool unlisted;		 /* the list that runs has not shown it, and it was there before */
+	int replicas, partition; /* of a StatefulSet */
+	char phase[16];		 /* of a WorkerApp */
+};
+
+/* The pods of one app. */
+struct pod_set {
+	struct map *by_name; /* name -> struct entry */
+};
+
+struct cache {
+	pthread_mutex_t lock;
+	struct map *objects
+		[CACHE_KINDS]; /* "namespace/name" -> struct entry; of pods: app key -> struct pod_set */
+	char *models
+		[CACHE_KINDS]; /* of the texts: the first object that there was; kept to the end */
+	size_t pods;
+};
+
+/* "namespace/name"; false: there is no room, or no name. */
+bool cache_join(char *to, size_t room, const char *ns, const char *name);
+/* The object of an entry, under the lock; the caller's. NULL: it cannot be read. */
+struct json *cache_read_entry(const struct cache *c, enum cache_kind kind,
+			      const struct entry *x) must_use;
+
+#endif
