@@ -155,7 +155,7 @@ void around_observe(struct turn *t)
 	struct around_view *v = &t->around;
 
 	forget(v); /* what was said of this turn stays */
-	(void)hosts_of(a->hosts, t->key, &v->hostnames, &v->lost, &v->winner);
+	(void)hosts_of(a->hosts, t->app->doc, &v->hostnames, &v->lost, &v->winner);
 	t->input.flags = a->o.flags;
 	t->input.retry_served = discovery_retry_served(a->discovery);
 	t->input.hostnames = &v->hostnames;

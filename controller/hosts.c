@@ -187,15 +187,14 @@ static void find_winner(const char *key, void *value, void *ctx)
 		s->winner = x;
 }
 
-bool hosts_of(struct hosts *h, const char *key, struct strlist *ret_own, char **ret_lost,
+bool hosts_of(struct hosts *h, const struct json *app, struct strlist *ret_own, char **ret_lost,
 	      char **ret_winner)
 {
-	const struct holder *x;
+	struct holder *x = read_holder(app);
 	bool all = true;
 
 	(void)pthread_mutex_lock(&h->lock);
-	x = map_get(h->holders, key);
-	for (size_t i = 0; x && i < x->names.n; i++) {
+	for (size_t i = 0; i < x->names.n; i++) {
 		struct search s = { .of = x, .name = x->names.v[i] };
 
 		map_each(h->holders, find_winner, &s);
@@ -208,5 +207,6 @@ bool hosts_of(struct hosts *h, const char *key, struct strlist *ret_own, char **
 		}
 	}
 	(void)pthread_mutex_unlock(&h->lock);
+	free_holder(x);
 	return all;
 }

@@ -20,10 +20,11 @@ void hosts_free(struct hosts *h);
 void hosts_put(struct hosts *h, const struct json *app, struct strlist *ret_touched);
 void hosts_remove(struct hosts *h, const struct json *app, struct strlist *ret_touched);
 /*
- * The hostnames of an app that are its own, in their order. False: some are not; then *ret_lost is one of them and
- * *ret_winner who has it ("namespace/name"), both the caller's.
+ * The hostnames of an app that are its own, in their order: those of app as the caller has read it, since what was noticed of
+ * it may be older or newer. False: some are not; then *ret_lost is one of them and *ret_winner who has it ("namespace/name"),
+ * both the caller's.
  */
-bool hosts_of(struct hosts *h, const char *key, struct strlist *ret_own, char **ret_lost,
+bool hosts_of(struct hosts *h, const struct json *app, struct strlist *ret_own, char **ret_lost,
 	      char **ret_winner);
 
 #endif

@@ -6,10 +6,12 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "common/map.h"
 #include "controller/hosts.h"
 #include "test/lib/app_fixture.h"
 
 static struct hosts *hosts;
+static struct map *docs; /* of each app what was put last */
 static struct strlist touched = STRLIST_INIT;
 
 static struct json *app(const char *ns, const char *name, int age, const char *names,
@@ -28,8 +30,11 @@ static void put(const char *ns, const char *name, int age, const char *names, co
 {
 	cleanup_json struct json *j = app(ns, name, age, names, path);
 
+	cleanup(freep) char *key = xasprintf("%s/%s", ns, name);
+
 	strlist_done(&touched);
 	hosts_put(hosts, j, &touched);
+	map_put(docs, key, take(j));
 }
 
 static void remove_app(const char *ns, const char *name)
@@ -46,7 +51,7 @@ static void has(const char *key, const char *own, const char *lost)
 	struct strlist l = STRLIST_INIT;
 	cleanup(freep) char *name = NULL;
 	cleanup(freep) char *winner = NULL;
-	bool all = hosts_of(hosts, key, &l, &name, &winner);
+	bool all = hosts_of(hosts, map_get(docs, key), &l, &name, &winner);
 	cleanup(freep) char *got = xstrdup("");
 	cleanup(freep) char *got_lost = all ? xstrdup("") : xasprintf("%s>%s", name, winner);
 
@@ -61,10 +66,16 @@ static void has(const char *key, const char *own, const char *lost)
 	assert_string_equal(got_lost, lost);
 }
 
+static void free_doc(void *p)
+{
+	json_free(p);
+}
+
 static int begin(void **state)
 {
 	(void)state;
 	hosts = hosts_new();
+	docs = map_new(free_doc);
 	return 0;
 }
 
@@ -72,6 +83,7 @@ static int end(void **state)
 {
 	(void)state;
 	hosts_free(hosts);
+	map_free(docs);
 	strlist_done(&touched);
 	return 0;
 }
@@ -141,7 +153,36 @@ static void what_does_not_change_touches_nobody(void **state)
 	put("a", "one", 1, "['z.example']", "/");
 	assert_int_equal(touched.n, 1);
 	has("b/two", "x.example", "");
-	has("nobody/here", "", "");
+}
+
+static bool has_all(const char *names, const char *own)
+{
+	cleanup_json struct json *j = app("a", "one", 1, names, "/");
+	cleanup(freep) char *lost = NULL, *winner = NULL, *got = NULL;
+	struct strlist l = STRLIST_INIT;
+	bool all = hosts_of(hosts, j, &l, &lost, &winner);
+
+	got = strlist_join(&l, " ");
+	strlist_done(&l);
+	assert_string_equal(got, own);
+	assert_int_equal(all, !lost);
+	assert_int_equal(all, !winner);
+	return all;
+}
+
+/* What is noticed runs ahead of the turn, or behind it: one that still had names found no name of its own, and nobody who has it. */
+static void the_names_are_those_that_the_caller_has_read(void **state)
+{
+	(void)state;
+	assert_true(has_all("['x.example']", "x.example"));
+	put("a", "one", 1, "[]", "/");
+	assert_true(has_all("['x.example']", "x.example"));
+	put("a", "one", 1, "['y.example']", "/");
+	assert_true(has_all("['x.example']", "x.example"));
+	assert_true(has_all("[]", ""));
+	put("b", "two", 0, "['x.example']", "/");
+	assert_false(has_all("['x.example','z.example']", "z.example"));
+	assert_false(has_all("['x.example']", ""));
 }
 
 int main(void)
@@ -152,6 +193,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_namespace_shares_a_host_by_path, begin, end),
 		cmocka_unit_test_setup_teardown(wildcards_clash_between_namespaces, begin, end),
 		cmocka_unit_test_setup_teardown(what_does_not_change_touches_nobody, begin, end),
+		cmocka_unit_test_setup_teardown(the_names_are_those_that_the_caller_has_read, begin,
+						end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
