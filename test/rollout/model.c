@@ -39,10 +39,21 @@ static bool delete_surplus(struct model *m)
 	return false;
 }
 
+static bool any_unavailable(const struct model *m)
+{
+	for (int i = 0; i < m->replicas; i++) {
+		if (!healthy(&m->pods[i]))
+			return true;
+	}
+	return false;
+}
+
 /* The highest ordinal at or above the partition that runs another revision goes, ready or not; unavailable ones above
- * it are waited for. */
+ * it are waited for. Where Kubernetes counts them, up to 1.36, any unavailable pod is waited for, that one too. */
 static bool update_next(struct model *m)
 {
+	if (m->counting && any_unavailable(m))
+		return false;
 	for (int i = m->replicas - 1; i >= m->partition && i >= 0; i--) {
 		struct model_pod *p = &m->pods[i];
 

@@ -1,6 +1,7 @@
 /*
- * print_traces COUNT [FIRST]: random but always the same traces of what may be done to a StatefulSet, and what the model
- * expects each time when its controller and its pods have settled. test/e2e/traces.py does the same to real ones.
+ * print_traces [--counting] COUNT [FIRST]: random but always the same traces of what may be done to a StatefulSet, and
+ * what the model expects each time when its controller and its pods have settled, with --counting under the feature
+ * gate MaxUnavailableStatefulSet. test/e2e/traces.py does the same to real ones.
  *
  *   trace N
  *   apply TEMPLATE PARTITION REPLICAS   partition: a number or "rest"; a template whose number is odd is broken
@@ -150,12 +151,13 @@ static bool pod_event(struct trace *t, int i)
 	return true;
 }
 
-static void print_trace(unsigned long n)
+static void print_trace(unsigned long n, bool counting)
 {
 	struct trace t = { .random = (n + 1) * UINT64_C(0x9e3779b97f4a7c15) };
 
 	printf("trace %lu\n", n);
 	t.m.exists = true;
+	t.m.counting = counting;
 	t.m.loud = 0x2a; /* the odd ones */
 	t.m.current = !draw(&t, 6);
 	apply(&t, t.m.current, ROLLOUT_REST, 1 + (int)draw(&t, SIZE));
@@ -171,14 +173,16 @@ static void print_trace(unsigned long n)
 
 int main(int argc, char **argv)
 {
-	unsigned long count = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
-	unsigned long first = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
+	bool counting = argc > 1 && !strcmp(argv[1], "--counting");
+	int at = 1 + counting;
+	unsigned long count = argc > at ? strtoul(argv[at], NULL, 10) : 0;
+	unsigned long first = argc > at + 1 ? strtoul(argv[at + 1], NULL, 10) : 0;
 
 	if (!count) {
-		fprintf(stderr, "usage: print_traces COUNT [FIRST]\n");
+		fprintf(stderr, "usage: print_traces [--counting] COUNT [FIRST]\n");
 		return 2;
 	}
 	for (unsigned long n = first; n < first + count; n++)
-		print_trace(n);
+		print_trace(n, counting);
 	return fflush(stdout) ? 1 : 0;
 }
