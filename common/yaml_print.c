@@ -34,9 +34,16 @@ static bool may_be_number(const char *s)
 	return !s[strspn(s, "0123456789.:_-+eE")];
 }
 
+/* At the beginning of a line this ends a document, whatever follows. */
+static bool ends_document(const char *s)
+{
+	return str_starts(s, "...");
+}
+
 static bool is_plain(const char *s)
 {
-	if (!is_first_char(*s) || yaml_scalar_of(s).kind != JSON_STRING || may_be_number(s))
+	if (ends_document(s) || !is_first_char(*s) || yaml_scalar_of(s).kind != JSON_STRING ||
+	    may_be_number(s))
 		return false;
 	for (; *s; s++) {
 		char next = s[1];

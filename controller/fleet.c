@@ -291,6 +291,8 @@ void fleet_read_sts(const struct json *sts, struct fleet_sts *ret)
 	(void)json_get_int(status, "observedGeneration", &s.observed_generation);
 	s.replicas = sts ? bounded_int(spec, "replicas", 1) : 0;
 	s.partition = bounded_int(update, "partition", 0);
+	if (json_get(update, "maxUnavailable"))
+		s.max_unavailable = bounded_int(update, "maxUnavailable", 1);
 	s.remembered = remembered(notes);
 	s.min_ready_seconds = bounded_int(spec, "minReadySeconds", 0);
 	copy(s.intent, sizeof(s.intent), json_get_str(notes, ANNOTATION_INTENT));

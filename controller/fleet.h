@@ -37,6 +37,7 @@ struct fleet_sts {
 	char owner_uid[FLEET_UID]; /* of its controller; "": none */
 	int64_t generation, observed_generation;
 	int replicas, partition, remembered, min_ready_seconds;
+	int max_unavailable; /* 0: not there; a percentage is 1 */
 	char intent[72], renderer[32];
 	char current_revision[FLEET_NAME], update_revision[FLEET_NAME];
 	bool has_version;

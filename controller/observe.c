@@ -119,6 +119,7 @@ void observe_fleet(const struct observe_input *in, const struct fleet_memory *m,
 	o->settled = str_eq(sts->current_revision, sts->update_revision);
 	o->replicas = sts->exists ? sts->replicas : 0;
 	o->partition = sts->partition;
+	o->budget = sts->max_unavailable;
 	o->remembered = sts->exists ? sts->remembered : -1;
 	o->pods_current = true;
 	o->n_pods = o->replicas < ROLLOUT_PODS ? o->replicas : ROLLOUT_PODS;

@@ -261,6 +261,41 @@ static void grow(const struct rollout_obs *o, int partition, struct rollout_deci
 	write(d, ROLLOUT_WRITE_SCALE, o->want, partition);
 }
 
+static int unavailable(const struct rollout_obs *o)
+{
+	int n = 0;
+
+	for (int i = 0; i < o->replicas && i < o->n_pods; i++)
+		n += lacking(&o->pods[i]) != ROLLOUT_NOTHING || !o->pods[i].available;
+	return n;
+}
+
+/*
+ * The highest released pod that still runs another revision while so many are unavailable that the StatefulSet's controller
+ * replaces none: more than when it was released, or somebody has released it without us. -1: there is none.
+ */
+static int starved(const struct rollout_obs *o, int partition)
+{
+	if (!o->budget || o->budget > unavailable(o))
+		return -1;
+	for (int i = o->replicas - 1; i >= partition; i--) {
+		const struct rollout_pod *p = &o->pods[i];
+
+		if (p->exists && !p->terminating && !p->updated)
+			return i;
+	}
+	return -1;
+}
+
+/* It is released once more, alone, behind both gates. */
+static void feed(const struct rollout_obs *o, int ordinal, struct rollout_decision *d)
+{
+	if (gates_hold(o, o->replicas, ordinal + 1, true, d))
+		return;
+	wait_for(d, ROLLOUT_RELEASED, -1, 0);
+	write(d, ROLLOUT_WRITE_STEP, o->replicas, ordinal);
+}
+
 static void finish(const struct rollout_obs *o, struct rollout_decision *d)
 {
 	if (members_hold(o, o->replicas, 0, d))
@@ -280,6 +315,8 @@ static void roll(const struct rollout_obs *o, struct rollout_decision *d)
 	d->phase = ROLLOUT_ROLLING_OUT;
 	if (o->want > o->replicas) {
 		grow(o, partition, d);
+	} else if (starved(o, partition) >= 0) {
+		feed(o, starved(o, partition), d);
 	} else if (o->want >= 0 && o->want < o->replicas) {
 		shrink(o, partition, d);
 	} else if (partition == 0) {
@@ -402,5 +439,8 @@ void rollout_decide(const struct rollout_obs *obs, struct rollout_decision *ret)
 	}
 	if (obs->autoscaler && counts_on_size(d.write))
 		wait_for_autoscaler(obs, &d);
+	/* Room for the one that a step takes down, beside those that are down already and were forgiven. */
+	if (obs->budget && d.write != ROLLOUT_WRITE_NONE)
+		d.budget = d.write == ROLLOUT_WRITE_STEP ? unavailable(obs) + 1 : 1;
 	*ret = d;
 }

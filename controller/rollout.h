@@ -18,7 +18,8 @@
  * still starts; without the patience a revision that fails silently would hold its cure for ever.
  * (2) A fresh sweep of every pod's /state
  * shows that nothing restores. After the last one the partition goes back to rest. A newer template
- * freezes again.
+ * freezes again. Where the StatefulSet's controller counts unavailable pods, a step makes room for exactly the pod that
+ * it releases.
  *
  * How a fleet is replaced (Recreate): replicas 0, with the size remembered in an annotation of the
  * same apply; no pod left, terminating ones included; one lease lifetime; then the new template,
@@ -82,6 +83,11 @@ struct rollout_obs {
 	bool observed; /* its controller has seen the current generation */
 	bool settled;  /* current revision == update revision */
 	int replicas, partition;
+	/*
+	 * Pods that may be unavailable while its controller replaces one (maxUnavailable). It is there where the feature gate
+	 * MaxUnavailableStatefulSet is on, and then the very pod that is to be replaced counts too. 0: nobody counts.
+	 */
+	int budget;
 	int remembered; /* size in the annotation of a Recreate in progress; -1: none */
 
 	/* its pods, from a list that is newer than the StatefulSet's resourceVersion (else pods_current is false) */
@@ -117,11 +123,11 @@ enum rollout_write {
 	ROLLOUT_WRITE_NONE,
 	ROLLOUT_WRITE_CREATE, /* the StatefulSet, with the wanted template */
 	ROLLOUT_WRITE_FREEZE, /* the wanted template, partition = replicas */
-	ROLLOUT_WRITE_STEP,   /* partition - 1; the live template */
-	ROLLOUT_WRITE_REST,   /* partition at rest; the live template */
-	ROLLOUT_WRITE_SCALE,  /* replicas; the live template */
-	ROLLOUT_WRITE_STOP,   /* replicas 0, the size remembered; the live template */
-	ROLLOUT_WRITE_RENEW,  /* the wanted template at replicas 0; what is remembered stays */
+	ROLLOUT_WRITE_STEP, /* one ordinal is released: partition - 1, or again, with room for it; the live template */
+	ROLLOUT_WRITE_REST,  /* partition at rest; the live template */
+	ROLLOUT_WRITE_SCALE, /* replicas; the live template */
+	ROLLOUT_WRITE_STOP,  /* replicas 0, the size remembered; the live template */
+	ROLLOUT_WRITE_RENEW, /* the wanted template at replicas 0; what is remembered stays */
 	ROLLOUT_WRITE_START, /* the wanted template (it is there), partition 0, replicas; nothing remembered any more */
 };
 
@@ -129,6 +135,7 @@ struct rollout_decision {
 	enum rollout_phase phase;
 	enum rollout_write write;
 	int partition, replicas; /* for every write but NONE */
+	int budget;		 /* for every write but NONE; 0: nobody counts */
 	int remember;		 /* for STOP and RENEW; -1: nothing */
 	enum rollout_reason reason;
 	int ordinal; /* whom the reason is about; -1: the fleet */

@@ -55,11 +55,21 @@ static void difference(const struct turn *t, const struct json *want, char hex[D
 	digest_hex(text, strlen(text), hex);
 }
 
+static struct json *rolling_update(struct json *spec)
+{
+	return json_object_at(json_object_at(spec, "updateStrategy"), "rollingUpdate");
+}
+
 static struct json *wanted(const struct turn *t)
 {
 	struct json *want = desired_statefulset(&t->input, t->facts.replicas, t->facts.partition);
+	struct json *spec = json_get_mutable(want, "spec");
+	const struct json *room = json_path(t->sts, "spec", "updateStrategy", "rollingUpdate",
+					    "maxUnavailable", NULL);
 
-	keep_immutable(t, json_get_mutable(want, "spec"));
+	keep_immutable(t, spec);
+	if (room) /* whoever has written it, with the last step or by hand */
+		json_set(rolling_update(spec), "maxUnavailable", json_dup(room));
 	return want;
 }
 
@@ -186,7 +196,9 @@ static struct json *make_body(const struct turn *t)
 	json_set_int(spec, "replicas", d->replicas);
 	update = json_object_at(spec, "updateStrategy");
 	json_set_str_always(update, "type", "RollingUpdate");
-	json_set_int(json_object_at(update, "rollingUpdate"), "partition", d->partition);
+	json_set_int(rolling_update(spec), "partition", d->partition);
+	if (d->budget)
+		json_set_int(rolling_update(spec), "maxUnavailable", d->budget);
 	notes = json_object_at(json_object_at(body, "metadata"), "annotations");
 	note_current(t, notes);
 	json_del(notes, ANNOTATION_REPLICAS);

@@ -29,7 +29,7 @@ enum {
 	NAME = 128,
 	NOTE = 1024,
 	SEND_MS = 5000,
-	KEPT = 4096, /* series and buckets; more: the idle ones are forgotten */
+	TIDY_MS = 60000, /* how often what has become idle is forgotten */
 };
 
 /* Event names have to be DNS subdomains: the object's name, cut, a dot and the moment in hex. */
@@ -66,6 +66,7 @@ struct event_recorder {
 	/* Of the thread that sends. */
 	struct map *buckets; /* by uid */
 	struct map *series;  /* by key */
+	int64_t tidied_ms;   /* monotonic */
 };
 
 /* --- what is kept ----------------------------------------------------------------------------- */
@@ -113,7 +114,7 @@ void event_recorder_free(struct event_recorder *r)
 	free(r);
 }
 
-/* Forgets what is idle once a map has grown large. */
+/* What tells no more than nothing would: a series that has ended, a bucket that is full again. */
 struct idle {
 	int64_t now_ms;
 	struct strlist keys;
@@ -128,25 +129,40 @@ static void idle_series(const char *key, void *value, void *ctx)
 		strlist_add(&i->keys, key);
 }
 
+static double refilled(const struct bucket *b, int64_t now_ms)
+{
+	double tokens = b->tokens + (double)(now_ms - b->filled_ms) / REFILL_MS;
+
+	return tokens < BURST ? tokens : BURST;
+}
+
 static void idle_bucket(const char *key, void *value, void *ctx)
 {
 	const struct bucket *b = value;
 	struct idle *i = ctx;
 
-	if (i->now_ms - b->filled_ms >= (int64_t)REFILL_MS * BURST)
+	if (refilled(b, i->now_ms) >= BURST)
 		strlist_add(&i->keys, key);
 }
 
-static void forget_idle(struct map *m, void (*f)(const char *key, void *value, void *ctx))
+static void forget_idle(struct map *m, void (*f)(const char *key, void *value, void *ctx),
+			int64_t now_ms)
 {
-	struct idle i = { .now_ms = clock_mono_ms() };
+	struct idle i = { .now_ms = now_ms };
 
-	if (map_len(m) < KEPT)
-		return;
 	map_each(m, f, &i);
 	for (size_t k = 0; k < i.keys.n; k++)
 		map_del(m, i.keys.v[k]);
 	strlist_done(&i.keys);
+}
+
+static void tidy(struct event_recorder *r, int64_t now_ms)
+{
+	if (now_ms - r->tidied_ms < TIDY_MS)
+		return;
+	r->tidied_ms = now_ms;
+	forget_idle(r->series, idle_series, now_ms);
+	forget_idle(r->buckets, idle_bucket, now_ms);
 }
 
 /* --- queueing --------------------------------------------------------------------------------- */
@@ -230,14 +246,11 @@ static bool may_create(struct event_recorder *r, const struct item *i)
 	struct bucket *b = map_get(r->buckets, key);
 
 	if (!b) {
-		forget_idle(r->buckets, idle_bucket);
 		b = xcalloc(1, sizeof(*b));
 		*b = (struct bucket){ .tokens = BURST, .filled_ms = now };
 		map_put(r->buckets, key, b);
 	}
-	b->tokens += (double)(now - b->filled_ms) / REFILL_MS;
-	if (b->tokens > BURST)
-		b->tokens = BURST;
+	b->tokens = refilled(b, now);
 	b->filled_ms = now;
 	if (b->tokens < 1)
 		return false;
@@ -300,12 +313,14 @@ static int write_series(struct event_recorder *r, const struct item *i, const st
 static bool send(struct event_recorder *r, const struct item *i, struct event_stats *done)
 {
 	int64_t now = clock_mono_ms();
-	struct series *s = map_get(r->series, i->key);
-	bool repeat = s && s->name && now - s->seen_ms < REPEAT_MS;
+	struct series *s;
+	bool repeat;
 	int result;
 
+	tidy(r, now);
+	s = map_get(r->series, i->key);
+	repeat = s && s->name && now - s->seen_ms < REPEAT_MS;
 	if (!s) {
-		forget_idle(r->series, idle_series);
 		s = xcalloc(1, sizeof(*s));
 		map_put(r->series, i->key, s);
 	}

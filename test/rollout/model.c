@@ -39,20 +39,20 @@ static bool delete_surplus(struct model *m)
 	return false;
 }
 
-static bool any_unavailable(const struct model *m)
+static int unavailable(const struct model *m)
 {
-	for (int i = 0; i < m->replicas; i++) {
-		if (!healthy(&m->pods[i]))
-			return true;
-	}
-	return false;
+	int n = 0;
+
+	for (int i = 0; i < m->replicas; i++)
+		n += !healthy(&m->pods[i]);
+	return n;
 }
 
 /* The highest ordinal at or above the partition that runs another revision goes, ready or not; unavailable ones above
- * it are waited for. Where Kubernetes counts them, up to 1.36, any unavailable pod is waited for, that one too. */
+ * it are waited for. Where Kubernetes counts them, up to 1.36, the pods to spare go instead, wherever others lack. */
 static bool update_next(struct model *m)
 {
-	if (m->counting && any_unavailable(m))
+	if (m->budget && unavailable(m) >= m->budget)
 		return false;
 	for (int i = m->replicas - 1; i >= m->partition && i >= 0; i--) {
 		struct model_pod *p = &m->pods[i];
@@ -62,7 +62,7 @@ static bool update_next(struct model *m)
 			model_changed(m);
 			return true;
 		}
-		if (!healthy(p))
+		if (!m->budget && !healthy(p))
 			return false;
 	}
 	return false;
@@ -203,6 +203,7 @@ void model_observe(const struct model *m, struct rollout_obs *o)
 	o->settled = m->current == m->update;
 	o->replicas = m->replicas;
 	o->partition = m->partition;
+	o->budget = m->exists ? m->budget : 0;
 	o->remembered = m->remembered;
 	o->pods_current = true;
 	o->n_pods = MODEL_PODS;
@@ -243,6 +244,8 @@ void model_write(struct model *m, const struct rollout_decision *d)
 	m->remembered = d->remember;
 	m->replicas = d->replicas;
 	m->partition = d->partition;
+	if (m->budget && d->budget)
+		m->budget = d->budget;
 }
 
 bool model_at_goal(const struct model *m)

@@ -37,7 +37,7 @@ struct model {
 	unsigned loud;	 /* pods never become ready, and are seen to loop */
 	unsigned silent; /* pods never become ready, and nothing tells why */
 	unsigned apart;	 /* may not run beside those that are not in the set: needs Recreate */
-	bool counting; /* the feature gate MaxUnavailableStatefulSet is on, and maxUnavailable 1 */
+	int budget; /* maxUnavailable, where the feature gate MaxUnavailableStatefulSet is on; 0: it is off */
 	/* what the controller of ours knows of the world */
 	bool swept;
 	int64_t quiet, empty; /* milliseconds */

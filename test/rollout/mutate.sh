@@ -90,6 +90,13 @@ mutations() {
 	an autoscaler is ignored|s/if \(obs->autoscaler && /if (false \&\& /
 	an autoscaler holds rest|s/case ROLLOUT_WRITE_REST:\n\t\treturn false/return false;\n\tcase ROLLOUT_WRITE_REST:\n\t\treturn true/
 	an autoscaler holds steps alone|s/case ROLLOUT_WRITE_FREEZE:\n\tcase ROLLOUT_WRITE_STEP:\n\tcase ROLLOUT_WRITE_SCALE:/case ROLLOUT_WRITE_FREEZE:\n\tcase ROLLOUT_WRITE_SCALE:\n\t\treturn false;\n\tcase ROLLOUT_WRITE_STEP:/
+	no room beside those that are down|s/unavailable\(obs\) \+ 1 : 1/1 : 1/
+	room for one more|s/unavailable\(obs\) \+ 1/unavailable(obs) + 2/
+	the room stays when a step is done|s/unavailable\(obs\) \+ 1 : 1/unavailable(obs) + 1 : 2/
+	nobody is starved|s/if \(!o->budget \|\| o->budget > unavailable\(o\)\)/if (true)/
+	who has room is starved|s/o->budget > unavailable\(o\)\)/false)/
+	fed without the gates|s/if \(gates_hold\(o, o->replicas, ordinal \+ 1, true, d\)\)\n\t\treturn;/;/
+	fed with those below|s/(ROLLOUT_WRITE_STEP, o->replicas, )ordinal\)/\1o->partition)/
 	no requeue|s/\.requeue = obs->recheck/.requeue = 0/
 	a write keeps the requeue|s/\td->requeue = 0;\n\}\n\nstatic int pods_left/}\n\nstatic int pods_left/
 	X

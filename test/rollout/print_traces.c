@@ -157,7 +157,7 @@ static void print_trace(unsigned long n, bool counting)
 
 	printf("trace %lu\n", n);
 	t.m.exists = true;
-	t.m.counting = counting;
+	t.m.budget = counting;
 	t.m.loud = 0x2a; /* the odd ones */
 	t.m.current = !draw(&t, 6);
 	apply(&t, t.m.current, ROLLOUT_REST, 1 + (int)draw(&t, SIZE));

@@ -104,6 +104,8 @@ static bool may_be_left_behind(int i, int next)
 /* Gate 1 before pod `next` is taken down; it stays a member of the fleet unless the fleet shrinks by it. */
 static bool gate_1(int next, bool shrinks)
 {
+	int released = shrinks ? obs->partition : next + 1;
+
 	for (int i = 0; i < obs->n_pods; i++) {
 		const struct rollout_pod *p = &obs->pods[i];
 
@@ -114,7 +116,7 @@ static bool gate_1(int next, bool shrinks)
 		}
 		if (shrinks && i == next)
 			continue;
-		if (i >= obs->partition ? !in_service(p) : !up(p) && !may_be_left_behind(i, next))
+		if (i >= released ? !in_service(p) : !up(p) && !may_be_left_behind(i, next))
 			return false;
 	}
 	return true;
@@ -153,17 +155,39 @@ static bool everyone_in_service(void)
 	return true;
 }
 
+static int lacking_pods(void)
+{
+	int n = 0;
+
+	for (int i = 0; i < obs->replicas; i++)
+		n += !up(&obs->pods[i]) || !obs->pods[i].available;
+	return n;
+}
+
+/* Released before, and there is no room for its controller to replace it. */
+static int starved(void)
+{
+	int i = obs->replicas - 1;
+
+	if (obs->partition == ROLLOUT_REST || !obs->budget || lacking_pods() < obs->budget)
+		return -1;
+	while (i >= obs->partition &&
+	       (!obs->pods[i].exists || obs->pods[i].terminating || obs->pods[i].updated))
+		i--;
+	return i >= obs->partition ? i : -1;
+}
+
 /* --- telling ---------------------------------------------------------------------------------------- */
 
 static void print_state(const struct rollout_decision *d)
 {
 	print_message(
 		"exists %d observed %d current %d replicas %d partition %d remembered %d due %d "
-		"stop_all %d want %d start %d settled %d swept %d quiet %lld empty %lld "
+		"budget %d stop_all %d want %d start %d settled %d swept %d quiet %lld empty %lld "
 		"autoscaler %d\n",
 		obs->exists, obs->observed, obs->pods_current, obs->replicas, obs->partition,
-		obs->remembered, obs->template_due, obs->stop_all, obs->want, obs->start,
-		obs->settled, obs->swept, (long long)obs->quiet, (long long)obs->empty,
+		obs->remembered, obs->template_due, obs->budget, obs->stop_all, obs->want,
+		obs->start, obs->settled, obs->swept, (long long)obs->quiet, (long long)obs->empty,
 		obs->autoscaler);
 	print_message(
 		"-> phase %d write %d replicas %d partition %d remember %d reason %d ordinal %d "
@@ -195,12 +219,15 @@ static void check_step(const struct rollout_decision *d)
 	int from = least(obs->partition, obs->replicas);
 
 	must(!obs->template_due && obs->remembered < 0 && obs->partition != ROLLOUT_REST);
-	must(obs->want < 0 || obs->want == obs->replicas);
+	must(starved() < 0 ? obs->want < 0 || obs->want == obs->replicas
+			   : obs->want <= obs->replicas);
 	must(d->replicas == obs->replicas);
-	must(d->partition == from - 1 && d->partition >= 0);
-	must(gate_1(from - 1, false));
+	must(d->partition == (starved() < 0 ? from - 1 : starved()) && d->partition >= 0);
+	must(gate_1(d->partition, false));
 	must(gate_2());
-	must(from == obs->replicas || obs->quiet >= obs->settle);
+	must(d->partition == obs->replicas - 1 || obs->quiet >= obs->settle);
+	/* its controller may take down that one, and no other with it */
+	must(d->budget == (obs->budget ? lacking_pods() + 1 : 0));
 }
 
 static void check_scale(const struct rollout_decision *d)
@@ -260,6 +287,7 @@ static void check_write(const struct rollout_decision *d)
 	must(!obs->leaving);
 	must(!obs->exists || (obs->observed && obs->pods_current));
 	must(d->remember < 0 || d->write == ROLLOUT_WRITE_STOP || d->write == ROLLOUT_WRITE_RENEW);
+	must(d->write == ROLLOUT_WRITE_STEP || d->budget == (obs->budget ? 1 : 0));
 	must(!obs->autoscaler || d->write == ROLLOUT_WRITE_CREATE ||
 	     d->write == ROLLOUT_WRITE_REST);
 	switch (d->write) {
@@ -303,8 +331,6 @@ static void check_write(const struct rollout_decision *d)
 
 static enum rollout_write due_of_size(void)
 {
-	if (obs->want > obs->replicas)
-		return ROLLOUT_WRITE_SCALE;
 	return gate_1(obs->replicas - 1, true) && gate_2() && obs->quiet >= obs->settle
 		       ? ROLLOUT_WRITE_SCALE
 		       : ROLLOUT_WRITE_NONE;
@@ -344,7 +370,13 @@ static enum rollout_write due_of_live(void)
 		return ROLLOUT_WRITE_STOP;
 	if (new_template)
 		return obs->stop_all ? ROLLOUT_WRITE_STOP : ROLLOUT_WRITE_FREEZE;
-	if (obs->want >= 0 && obs->want != obs->replicas)
+	if (obs->want > obs->replicas)
+		return ROLLOUT_WRITE_SCALE;
+	if (starved() >= 0)
+		return gate_1(starved(), false) && gate_2() && obs->quiet >= obs->settle
+			       ? ROLLOUT_WRITE_STEP
+			       : ROLLOUT_WRITE_NONE;
+	if (obs->want >= 0 && obs->want < obs->replicas)
 		return due_of_size();
 	return obs->partition == ROLLOUT_REST ? ROLLOUT_WRITE_NONE : due_of_roll();
 }

@@ -185,6 +185,7 @@ enum { SURROUNDINGS = 4 * 2 * 3 * 2 * 4 };
 static void surround(unsigned n)
 {
 	static const int64_t quiets[] = { SETTLE - 1, PATIENCE - 1, PATIENCE };
+	static unsigned spread;
 	int template = digit(&n, 4);
 
 	/* nothing; a template that rolls; one that needs a stop; stopped, the template still due or not any more */
@@ -194,6 +195,7 @@ static void surround(unsigned n)
 	obs.swept = digit(&n, 2);
 	obs.quiet = quiets[digit(&n, 3)];
 	obs.settled = digit(&n, 2);
+	obs.budget = (int)(spread++ % 4);
 	obs.want = obs.replicas;
 	switch (digit(&n, 4)) {
 	case 0:

@@ -13,6 +13,8 @@ static bool healthy(const struct model_pod *p)
 	return p->exists && p->ready && !p->terminating;
 }
 
+int world_budget;
+
 void world_begin(struct world *w, int n)
 {
 	memset(w, 0, sizeof(*w));
@@ -22,6 +24,7 @@ void world_begin(struct world *w, int n)
 	w->m.replicas = w->m.want = n;
 	w->m.partition = ROLLOUT_REST;
 	w->m.remembered = -1;
+	w->m.budget = world_budget;
 	for (int i = 0; i < n; i++)
 		w->m.pods[i].exists = true;
 	model_heal(&w->m);
@@ -33,10 +36,10 @@ void world_print(const struct world *w)
 
 	print_message(
 		"exists %d replicas %d partition %d current %d update %d remembered %d observed %d "
-		"loud %x "
+		"budget %d loud %x "
 		"silent %x apart %x swept %d quiet %lld empty %lld wanted %d want %d leaving %d\n",
 		m->exists, m->replicas, m->partition, m->current, m->update, m->remembered,
-		m->observed, m->loud, m->silent, m->apart, m->swept, (long long)m->quiet,
+		m->observed, m->budget, m->loud, m->silent, m->apart, m->swept, (long long)m->quiet,
 		(long long)m->empty, m->wanted, m->want, w->leaving);
 	for (int i = 0; i < MODEL_PODS; i++) {
 		const struct model_pod *p = &m->pods[i];
@@ -397,6 +400,7 @@ uint64_t world_pack(const struct world *w)
 	put(&to, 1, m->empty >= MODEL_HOLD_MS);
 	put(&to, 2, (uint64_t)m->wanted);
 	put(&to, 3, (uint64_t)m->want + 1);
+	put(&to, 3, (uint64_t)m->budget);
 	put(&to, 3, (uint64_t)w->released_down + 1);
 	return put(&to, 3, (uint64_t)w->leaving + 1);
 }
@@ -409,6 +413,7 @@ void world_unpack(uint64_t from, struct world *w)
 
 	w->leaving = (int)take_bits(&from, 3) - 1;
 	w->released_down = (int)take_bits(&from, 3) - 1;
+	m->budget = (int)take_bits(&from, 3);
 	m->want = (int)take_bits(&from, 3) - 1;
 	m->wanted = (int)take_bits(&from, 2);
 	m->empty = take_bits(&from, 1) ? MODEL_HOLD_MS : 0;

@@ -17,6 +17,9 @@ struct world {
 	bool pure; /* it began without a mix of revisions that may not run together */
 };
 
+/* maxUnavailable of the worlds that begin from now on; 0: their StatefulSet controller does not count. */
+extern int world_budget;
+
 /* A fleet of n that has run revision 0 for long. */
 void world_begin(struct world *w, int n);
 /* One action of the StatefulSet controller; false: it has nothing to do. */

@@ -191,6 +191,56 @@ static void test_current_version_is_noted(void **state)
 	stop(&f);
 }
 
+#define MAX_UNAVAILABLE "spec.updateStrategy.rollingUpdate.maxUnavailable"
+
+static int64_t room_in(const struct json *j)
+{
+	int64_t room = 0;
+
+	(void)json_int(json_at_path(j, MAX_UNAVAILABLE), &room);
+	return room;
+}
+
+/* Where the server has the field a decision's number is written, and what is there is no reason to write. */
+static void test_room_for_unavailable_pods(void **state)
+{
+	static const struct script_step steps[] = {
+		{ .want = "PATCH ", .body = STORED("8"), .again = true }
+	};
+	static const char fields[] =
+		"[{'manager':'celld-operator','operation':'Apply','fieldsType':'FieldsV1','"
+		"fieldsV1':"
+		"{'f:spec':{'f:updateStrategy':{'f:rollingUpdate':{'f:maxUnavailable':{}}}}}}]";
+	cleanup_json struct json *without = NULL, *with = NULL;
+	struct err e = ERR_INIT;
+	struct fixture f;
+
+	(void)state;
+	start(&f, steps, array_len(steps));
+	freeze(&f);
+	without = sent(&f, 0);
+	assert_null(json_at_path(without, MAX_UNAVAILABLE));
+	set(f.t.sts, MAX_UNAVAILABLE, "3");
+	set(f.t.sts, "metadata.managedFields", fields);
+	fleet_read_sts(f.t.sts, &f.t.facts);
+	assert_int_equal(f.t.facts.max_unavailable, 3);
+	assert_false(workload_due(&f.t));
+	f.t.decision = (struct rollout_decision){ .write = ROLLOUT_WRITE_STEP,
+						  .replicas = 3,
+						  .partition = 2,
+						  .budget = 2,
+						  .remember = -1 };
+	assert_int_equal(workload_write(&f.t, &e), 0);
+	with = sent(&f, 1);
+	assert_int_equal(room_in(with), 2);
+	/* somebody's percentage */
+	set(f.t.sts, MAX_UNAVAILABLE, "'50%'");
+	fleet_read_sts(f.t.sts, &f.t.facts);
+	assert_int_equal(f.t.facts.max_unavailable, 1);
+	assert_false(workload_due(&f.t));
+	stop(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,6 +248,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_rewritten_is_let_be),
 		cmocka_unit_test(test_what_took_effect_is_put_back_again),
 		cmocka_unit_test(test_immutable_fields_stay),
+		cmocka_unit_test(test_room_for_unavailable_pods),
 		cmocka_unit_test(test_current_version_is_noted),
 	};
 
