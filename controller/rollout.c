@@ -276,9 +276,11 @@ static int unavailable(const struct rollout_obs *o)
  */
 static int starved(const struct rollout_obs *o, int partition)
 {
+	int members = o->replicas < o->n_pods ? o->replicas : o->n_pods;
+
 	if (!o->budget || o->budget > unavailable(o))
 		return -1;
-	for (int i = o->replicas - 1; i >= partition; i--) {
+	for (int i = members - 1; i >= partition; i--) {
 		const struct rollout_pod *p = &o->pods[i];
 
 		if (p->exists && !p->terminating && !p->updated)

@@ -456,6 +456,26 @@ static void thousand_pods(void **state)
 	assert_int_equal(tally.writes[ROLLOUT_WRITE_NONE], 2);
 }
 
+/* Somebody has scaled the StatefulSet by hand beyond every slot: what is not seen is not read (AddressSanitizer). */
+static void more_pods_than_slots(void **state)
+{
+	struct rollout_decision d;
+
+	(void)state;
+	start_plain(ROLLOUT_PODS);
+	obs.replicas = obs.want = 5000;
+	obs.partition = 0;
+	obs.remembered = -1;
+	obs.budget = 1;
+	obs.swept = obs.settled = true;
+	obs.quiet = SETTLE;
+	for (int i = 0; i < ROLLOUT_PODS; i++)
+		obs.pods[i] = (struct rollout_pod){ .exists = true, .updated = true };
+	rollout_decide(&obs, &d);
+	assert_int_equal(d.write, ROLLOUT_WRITE_NONE);
+	assert_int_equal(d.ordinal, ROLLOUT_PODS - 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -466,6 +486,7 @@ int main(void)
 		cmocka_unit_test_setup(four_pods, begin),
 		cmocka_unit_test_setup(large_fleets_at_random, begin),
 		cmocka_unit_test_setup(thousand_pods, begin),
+		cmocka_unit_test_setup(more_pods_than_slots, begin),
 	};
 
 	thin = getenv("QUICK") ? 7 : 1;
