@@ -313,12 +313,13 @@ static void finish(const struct rollout_obs *o, struct rollout_decision *d)
 static void roll(const struct rollout_obs *o, struct rollout_decision *d)
 {
 	int partition = o->partition < o->replicas ? o->partition : o->replicas;
+	int hungry = starved(o, partition);
 
 	d->phase = ROLLOUT_ROLLING_OUT;
 	if (o->want > o->replicas) {
 		grow(o, partition, d);
-	} else if (starved(o, partition) >= 0) {
-		feed(o, starved(o, partition), d);
+	} else if (hungry >= 0) {
+		feed(o, hungry, d);
 	} else if (o->want >= 0 && o->want < o->replicas) {
 		shrink(o, partition, d);
 	} else if (partition == 0) {

@@ -87,11 +87,10 @@ static void undeclared(const char *message, struct strlist *ret)
 
 	for (; (end = strstr(at, UNDECLARED)); at = end + strlen(UNDECLARED)) {
 		const char *begin = path_begin(at, end);
-		char *member = member_of(begin, (size_t)(end - begin));
+		cleanup(freep) char *member = member_of(begin, (size_t)(end - begin));
 
-		if (member && !strlist_has(ret, member))
-			strlist_add_take(ret, take(member));
-		free(member);
+		if (member)
+			strlist_add_once(ret, member);
 	}
 }
 

@@ -45,8 +45,8 @@ struct store_place {
 	const char *prefix;    /* "apps/chat", without slashes around; "": none */
 	bool allow_http;
 	bool no_local; /* see http.h */
-	const char
-		*ca_file; /* authorities of the endpoint instead of the system's, read anew; NULL */
+	/* authorities of the endpoint instead of the system's, in a file that is read anew; NULL */
+	const char *ca_file;
 };
 
 struct store;

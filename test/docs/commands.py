@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""commands.py: runs the commands of README.md and docs/ as they stand there, on the cluster of kubectl. Prints a line for each
-that did not end well, and `N commands, N failed, N elsewhere` last.
+"""commands.py: runs the commands of README.md and docs/ as they stand there, on the cluster of kubectl. Prints a
+line for each that did not end well, and `N commands, N failed, N elsewhere` last.
 
-Taken are the blocks without a language; placeholders are filled in (FILLED). Pages go by name, and before each one every fleet
-is Ready again; only what asks for a pod's former container goes first, while there is one. What needs more than a cluster with the operator is run by another test, which ELSEWHERE names.
+Taken are the blocks without a language; placeholders are filled in (FILLED). Pages go by name, and before each one every
+fleet is Ready again; only what asks for a pod's former container goes first, while there is one. What needs more than a
+cluster with the operator is run by another test, which ELSEWHERE names.
 Run by test/e2e/more/87-commands.sh, which makes the objects that the pages speak of.
 """
 import os
@@ -54,12 +55,15 @@ def run(command, cwd):
 
 def ends_well(command, result):
     """grep finds nothing in a healthy cluster, and status says so when a fleet is not Ready."""
-    return result.returncode == 0 or (result.returncode == 1 and not result.stderr and re.search(r"\| grep |celld status", command))
+    if result.returncode == 1 and not result.stderr:
+        return re.search(r"\| grep |celld status", command) is not None
+    return result.returncode == 0
 
 
 def settle(cwd):
     """Every fleet is Ready again, and not paused."""
-    run("""kubectl get workerapps -o name | xargs -I{} kubectl patch {} --type merge -p '{"spec":{"maintenance":{"paused":false}}}'
+    run("""kubectl get workerapps -o name |
+             xargs -I{} kubectl patch {} --type merge -p '{"spec":{"maintenance":{"paused":false}}}'
            for i in $(seq 600); do
              kubectl get workerapps -o json | jq -e '[.items[] | .status.phase == "Ready" and
                .status.observedGeneration == .metadata.generation] | all' > /dev/null && break; sleep 0.2
@@ -88,7 +92,8 @@ def main():
                 ran += 1
                 if not ends_well(command, result):
                     failed += 1
-                    print(f"{page.relative_to(ROOT)}: {filled(command)}: {result.returncode}: {result.stderr or result.stdout}"[:600])
+                    said = f"{filled(command)}: {result.returncode}: {result.stderr or result.stdout}"
+                    print(f"{page.relative_to(ROOT)}: {said}"[:600])
     for o in ELSEWHERE:
         if o not in used or not (ROOT / ELSEWHERE[o]).exists():
             failed += 1

@@ -456,7 +456,7 @@ static void thousand_pods(void **state)
 	assert_int_equal(tally.writes[ROLLOUT_WRITE_NONE], 2);
 }
 
-/* Somebody has scaled the StatefulSet by hand beyond every slot: what is not seen is not read (AddressSanitizer). */
+/* Somebody has scaled the StatefulSet by hand beyond every slot: what is not seen is not read (UBSan's bounds). */
 static void more_pods_than_slots(void **state)
 {
 	struct rollout_decision d;
