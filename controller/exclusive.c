@@ -123,6 +123,20 @@ static void condition(struct status_condition *c, const char *status, const char
 					.reason = reason };
 }
 
+/* lost: to whom; NULL: to nobody who is known. */
+static void tell(struct status_condition *c, const struct fault *lost, bool known)
+{
+	condition(c,
+		  lost	  ? "False"
+		  : known ? "True"
+			  : "Unknown",
+		  lost	  ? "BucketPrefixShared"
+		  : known ? "Exclusive"
+			  : "StoreMissing");
+	if (lost)
+		(void)snprintf(c->message, sizeof(c->message), "%s %s", lost->path, lost->message);
+}
+
 /* By age: false, and the condition says who came before. */
 static bool came_first(const struct reconcile_opts *o, const struct workerapp *app,
 		       struct status_condition *ret)
@@ -135,16 +149,7 @@ static bool came_first(const struct reconcile_opts *o, const struct workerapp *a
 		if (str_eq(found.v[i].rule, EXCLUSIVE_BUCKET))
 			lost = &found.v[i];
 	}
-	condition(ret,
-		  lost	  ? "False"
-		  : known ? "True"
-			  : "Unknown",
-		  lost	  ? "BucketPrefixShared"
-		  : known ? "Exclusive"
-			  : "StoreMissing");
-	if (lost)
-		(void)snprintf(ret->message, sizeof(ret->message), "%s %s", lost->path,
-			       lost->message);
+	tell(ret, lost, known);
 	faults_done(&found);
 	return !lost;
 }
@@ -162,12 +167,27 @@ static void give_back(const struct reconcile_opts *o, const struct workerapp *ap
 	strlist_done(&rivals);
 }
 
+/*
+ * Its fleet runs, and the one that came before has none and will not get one beside it: told that it has the prefix, or
+ * both were told that they do not.
+ */
+static bool keeps(const struct reconcile_opts *o, const struct workerapp *app)
+{
+	cleanup(freep) char *rival = running_rival(o, app);
+
+	return !rival && holdings_claim(o->holdings, app, false);
+}
+
 bool exclusive_condition(const struct reconcile_opts *o, const struct workerapp *app, bool runs,
 			 struct status_condition *ret)
 {
 	cleanup(freep) char *rival = NULL;
 
 	if (!came_first(o, app, ret)) {
+		if (runs && keeps(o, app)) {
+			tell(ret, NULL, true);
+			return true;
+		}
 		if (!runs)
 			give_back(o, app);
 		return false;

@@ -1,9 +1,9 @@
 /*
  * exclusive.h - of two apps on one bucket prefix the older one keeps it.
  *
- * The loser has no workload made for it; one that runs already is left running, and only told of; and
- * where a younger one runs already the older one is not started either, because two fleets on one prefix
- * corrupt each other.
+ * The loser has no workload made for it. Where a younger one runs already the older one is the loser,
+ * because two fleets on one prefix corrupt each other; where both run the younger one is told, and left
+ * running.
  */
 #ifndef CONTROLLER_EXCLUSIVE_H
 #define CONTROLLER_EXCLUSIVE_H

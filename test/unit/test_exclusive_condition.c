@@ -120,12 +120,33 @@ static void test_running(void **state)
 	tell(&f, KUBE_ADDED, "a", FIRST);
 	assert_false(may(&f, "a", FIRST, false, "False",
 			 "WorkerApp acme/b, whose fleet was there first"));
+	/* One of the two has it, whoever is asked first. */
+	assert_true(may(&f, "b", SECOND, true, "True", ""));
+	assert_false(may(&f, "a", FIRST, false, "False",
+			 "WorkerApp acme/b, whose fleet was there first"));
+	assert_true(may(&f, "b", SECOND, true, "True", ""));
 	/* Its app goes; what is left of it is in the way until it has ended. */
 	tell(&f, KUBE_DELETED, "b", SECOND);
 	assert_false(may(&f, "a", FIRST, false, "False",
 			 "WorkerApp acme/b, whose fleet was there first"));
 	put_sts(&f, "b", false);
 	assert_true(may(&f, "a", FIRST, false, "True", ""));
+	end(&f);
+}
+
+/* Both run (an operator that knew neither made way for them): the younger one is told. */
+static void test_both(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	tell(&f, KUBE_ADDED, "a", FIRST);
+	tell(&f, KUBE_ADDED, "b", SECOND);
+	put_sts(&f, "a", true);
+	put_sts(&f, "b", true);
+	assert_false(may(&f, "b", SECOND, true, "False", "the bucket prefix of WorkerApp acme/a"));
+	assert_true(may(&f, "a", FIRST, true, "True", ""));
 	end(&f);
 }
 
@@ -152,6 +173,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_age),
 		cmocka_unit_test(test_running),
+		cmocka_unit_test(test_both),
 		cmocka_unit_test(test_claim),
 	};
 

@@ -55,6 +55,15 @@ REPLICAS=1 app foreign v0.6.2 '  hostnames: [foreign.example.com]' | kubectl app
 check "a foreign HTTPRoute of our name is left alone" until_ 30 says foreign IngressReady "is not of this WorkerApp"
 check "its fleet is Ready all the same" ready $ns foreign 60
 check "nothing of it has changed" [ "$(field httproute foreign-celld '{.spec.hostnames[0]}')" = mine.example.com ]
+kubectl apply -f - > /dev/null <<-X
+	apiVersion: networking.k8s.io/v1
+	kind: Ingress
+	metadata: {name: foreign-celld}
+	spec: {defaultBackend: {service: {name: mine, port: {number: 80}}}}
+X
+patch foreign '{"ingress":{"ingressClass":"nginx"}}' > /dev/null
+check "nor is a foreign Ingress touched" until_ 30 says foreign IngressReady "Ingress foreign-celld exists and is not of this WorkerApp"
+check "its backend is as it was" [ "$(field ingress foreign-celld '{.spec.defaultBackend.service.name}')" = mine ]
 kubectl delete workerapp foreign > /dev/null
 
 # Another mode: the new object comes, the old one goes.
@@ -90,7 +99,8 @@ check "the older one keeps its route" kubectl -n "$first" get httproute web-cell
 kubectl -n "$first" patch workerapp web --type=merge -p '{"spec":{"hostnames":["other.example.com"]}}' > /dev/null
 check "given up by the older one, the other gets it" until_ 10 eval '[ "$(field httproute late-celld "{.spec.hostnames[0]}")" = web.example.com ]'
 check "and no conflict is left" until_ 10 refuted condition_is late IngressReady HostnameConflict
-kubectl apply -f "$root/build/e2e/hooks.json" > /dev/null
+# as Helm, whose release it may be: its next upgrade would find a stranger's fields
+kubectl apply --server-side --field-manager=helm -f "$root/build/e2e/hooks.json" > /dev/null
 kubectl delete namespace $ns --wait=false > /dev/null
 ns=$first
 kubectl config set-context --current --namespace="$ns" > /dev/null

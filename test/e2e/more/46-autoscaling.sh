@@ -127,6 +127,18 @@ check "confirmed, it is recreated" until_ 90 eval 'get $ns old "{.status.celldVe
 check "Ready at its size" eval 'ready $ns old 60 && [ "$(replicas old)" = 2 ]'
 check "the pause is lifted" until_ 20 unpaused old
 
+# A foreign ScaledObject of our name.
+kubectl apply -f - > /dev/null <<-X
+	apiVersion: keda.sh/v1alpha1
+	kind: ScaledObject
+	metadata: {name: foreign-celld}
+	spec: {scaleTargetRef: {name: mine}, triggers: [{type: cpu, metadata: {value: "60"}}]}
+X
+pointer s3://$ns/foreign v1
+app foreign v0.6.2 '  autoscaling: {enabled: true, minReplicas: 2, maxReplicas: 9}' | kubectl apply -f - > /dev/null
+check "a foreign ScaledObject of our name is told of" until_ 30 reason_is foreign ScaledObjectError
+check "by its name" contains "$(condition foreign AutoscalingReady message)" "foreign-celld exists and is not of this WorkerApp"
+check "and left alone" [ "$(field scaledobject foreign-celld '{.spec.scaleTargetRef.name}')" = mine ]
 
 # Off.
 patch web '{"autoscaling":{"enabled":false}}' > /dev/null
