@@ -30,22 +30,6 @@ static char *host_of(const char *endpoint)
 	return host;
 }
 
-/* Of scheme, container and the prefix's first segment (FNV-1a). Who has all of a container may be anywhere in it. */
-static uint64_t place_of(const struct holding *h)
-{
-	const char *parts[] = { h->container, h->prefix };
-	uint64_t hash = 14695981039346656037u ^ (uint64_t)h->scheme;
-
-	if (!h->prefix[0])
-		return 0;
-	for (size_t i = 0; i < array_len(parts); i++) {
-		for (const char *p = parts[i]; *p && *p != '/'; p++)
-			hash = (hash ^ (unsigned char)*p) * 1099511628211u;
-		hash = (hash ^ '/') * 1099511628211u;
-	}
-	return hash ? hash : 1;
-}
-
 struct holding *holding_of(const struct workerapp *app)
 {
 	struct holding *h = xcalloc(1, sizeof(*h));
@@ -60,7 +44,6 @@ struct holding *holding_of(const struct workerapp *app)
 	h->account = xstrdup(app->bucket.storage_account ? app->bucket.storage_account : "");
 	h->container = workerapp_bucket_name(app);
 	h->prefix = workerapp_bucket_prefix(app);
-	h->place = place_of(h);
 	strlist_copy(&h->hosts, &app->hostnames);
 	h->path = trimmed(app->ingress.path);
 	h->fleet = app->durability == DURABILITY_FLEET;
@@ -227,11 +210,6 @@ void exclusive_judge(const struct holding *mine, const struct holding_store *my_
 		judge_host(mine, i, other, faults);
 }
 
-bool exclusive_apart(const struct holding *a, const struct holding *b)
-{
-	return a->place && b->place && a->place != b->place && (!a->hosts.n || !b->hosts.n);
-}
-
 bool exclusive_is_older(const struct holding *a, const struct holding *b)
 {
 	int c;
@@ -242,4 +220,85 @@ bool exclusive_is_older(const struct holding *a, const struct holding *b)
 	if (c)
 		return c < 0;
 	return strcmp(a->uid ? a->uid : "", b->uid ? b->uid : "") < 0;
+}
+
+/* ---- finding each other ---------------------------------------------------------------------- */
+
+/* What a number says of a name: it is this one, or one under it. */
+enum kinship { AT = '@', UNDER = '/' };
+
+/* Whom the keys go to. */
+struct keys {
+	void (*f)(uint64_t key, void *ctx);
+	void *ctx;
+};
+
+/* FNV-1a. */
+static uint64_t hash(uint64_t h, const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (unsigned char)text[i]) * 1099511628211u;
+	return h;
+}
+
+static uint64_t key_of(enum kinship how, const char *of, const char *name, size_t len)
+{
+	const char mark = (char)how;
+	uint64_t h = hash(14695981039346656037u, &mark, 1);
+
+	return hash(hash(h, of, strlen(of) + 1), name, len);
+}
+
+/* A prefix, by the segments above it; the container itself is above all. */
+static void bucket_keys(const struct holding *h, bool ask, const struct keys *to)
+{
+	cleanup(freep) char *of = xasprintf("%d:%s", (int)h->scheme, h->container);
+	const char *p = h->prefix;
+	size_t n = strlen(p);
+
+	to->f(key_of(AT, of, p, n), to->ctx);
+	if (ask)
+		to->f(key_of(UNDER, of, p, n), to->ctx);
+	while (n > 0) {
+		do
+			n--;
+		while (n > 0 && p[n] != '/');
+		to->f(key_of(ask ? AT : UNDER, of, p, n), to->ctx);
+	}
+}
+
+/* A host name, by the domains above it. */
+static void host_keys(const char *host, bool ask, const struct keys *to)
+{
+	const char *dot = host;
+
+	to->f(key_of(AT, "", host, strlen(host)), to->ctx);
+	if (ask && str_starts(host, "*."))
+		to->f(key_of(UNDER, "", host + 1, strlen(host + 1)), to->ctx);
+	while ((dot = strchr(dot, '.'))) {
+		if (ask)
+			to->f(key_of(AT, "*", dot, strlen(dot)), to->ctx);
+		else
+			to->f(key_of(UNDER, "", dot, strlen(dot)), to->ctx);
+		dot++;
+	}
+	if (!ask && str_starts(host, "*."))
+		to->f(key_of(AT, "*", host + 1, strlen(host + 1)), to->ctx);
+}
+
+static void all_keys(const struct holding *h, bool ask, const struct keys *to)
+{
+	bucket_keys(h, ask, to);
+	for (size_t i = 0; i < h->hosts.n; i++)
+		host_keys(h->hosts.v[i], ask, to);
+}
+
+void exclusive_kept_by(const struct holding *b, void (*f)(uint64_t key, void *ctx), void *ctx)
+{
+	all_keys(b, false, &(struct keys){ f, ctx });
+}
+
+void exclusive_asked_by(const struct holding *a, void (*f)(uint64_t key, void *ctx), void *ctx)
+{
+	all_keys(a, true, &(struct keys){ f, ctx });
 }

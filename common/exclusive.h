@@ -21,8 +21,6 @@ struct holding {
 	enum bucket_scheme scheme;
 	char *store; /* storeRef; NULL: inline */
 	char *host, *account, *container, *prefix;
-	/* Two that differ are never on one prefix, nor one inside the other; 0: it may be anywhere. */
-	uint64_t place;
 	/* of the routes */
 	struct strlist hosts;
 	char *path; /* without a slash at its end: "" is all */
@@ -51,8 +49,12 @@ void exclusive_judge(const struct holding *mine, const struct holding_store *my_
 		     struct faults *faults);
 /* Whether of two apps with these host names, each a name or "*." and a name, only one can have its own. */
 bool exclusive_hosts_clash(const char *a, const char *b, bool same_namespace, bool same_path);
-/* They can have nothing in common; false says nothing yet. Cheap: each app is compared with every other one. */
-bool exclusive_apart(const struct holding *a, const struct holding *b);
+/*
+ * Numbers by which those that cannot both have what they hold find each other: one of those that a is asked by is among those
+ * that b is kept by. Of a few, each is compared then; with all, each app would be compared with every other one.
+ */
+void exclusive_kept_by(const struct holding *b, void (*f)(uint64_t key, void *ctx), void *ctx);
+void exclusive_asked_by(const struct holding *a, void (*f)(uint64_t key, void *ctx), void *ctx);
 /* a came before b: by creationTimestamp, then uid. One that is not stored yet came last. */
 bool exclusive_is_older(const struct holding *a, const struct holding *b);
 

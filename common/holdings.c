@@ -4,12 +4,14 @@
 #include <stdlib.h>
 
 #include "common/map.h"
+#include "common/multimap.h"
 
 struct holdings {
 	pthread_mutex_t lock;
 	struct map *apps, *stores; /* by "namespace/name" */
 	struct map *claims;	   /* the same -> uid */
 	struct map *ghosts;	   /* as apps */
+	struct multimap index;	   /* of apps, by exclusive_kept_by() */
 };
 
 static void free_app(void *value)
@@ -42,6 +44,7 @@ void holdings_free(struct holdings *h)
 	map_free(h->stores);
 	map_free(h->claims);
 	map_free(h->ghosts);
+	multimap_done(&h->index);
 	(void)pthread_mutex_destroy(&h->lock);
 	free(h);
 }
@@ -58,11 +61,44 @@ static char *key_of_object(const struct json *object)
 	return key_of(json_get_str(m, "namespace"), json_get_str(m, "name"));
 }
 
+struct indexing {
+	struct multimap *index;
+	struct holding *app;
+};
+
+static void index_put(uint64_t key, void *ctx)
+{
+	const struct indexing *x = ctx;
+
+	multimap_add(x->index, key, x->app);
+}
+
+static void index_drop(uint64_t key, void *ctx)
+{
+	const struct indexing *x = ctx;
+
+	multimap_remove(x->index, key, x->app);
+}
+
+/* Before an app comes into the map, and before it goes. */
+static void index_app(struct holdings *h, struct holding *a,
+		      void (*put_or_drop)(uint64_t key, void *ctx))
+{
+	struct indexing x = { &h->index, a };
+
+	if (a)
+		exclusive_kept_by(a, put_or_drop, &x);
+}
+
 static void put(struct holdings *h, struct map *to, const struct json *object, void *value)
 {
 	cleanup(freep) char *key = key_of_object(object);
 
 	(void)pthread_mutex_lock(&h->lock);
+	if (to == h->apps) {
+		index_app(h, map_get(h->apps, key), index_drop);
+		index_app(h, value, index_put);
+	}
 	if (value)
 		map_put(to, key, value);
 	else
@@ -134,22 +170,57 @@ static bool has_bucket(const struct faults *l)
 	return false;
 }
 
-static void compare(const char *key, void *value, void *ctx)
+static void compare(const struct question *q, const struct holding *other)
 {
-	const struct question *q = ctx;
-	const struct holding *other = value;
 	struct faults found = FAULTS_INIT;
 
-	if (exclusive_apart(q->mine, other))
-		return;
 	if ((str_eq(q->mine->namespace, other->namespace) && str_eq(q->mine->name, other->name)) ||
 	    (q->older && !exclusive_is_older(other, q->mine)))
 		return;
 	exclusive_judge(q->mine, q->my_store, other, store_of(q->h, other),
 			q->faults ? q->faults : &found);
-	if (q->keys && has_bucket(&found))
+	if (q->keys && has_bucket(&found)) {
+		cleanup(freep) char *key = key_of(other->namespace, other->name);
+
 		strlist_add(q->keys, key);
+	}
 	faults_done(&found);
+}
+
+/* The apps that have a key in common with one. */
+struct near {
+	const struct multimap *index;
+	struct {
+		const struct holding *app;
+	} * v;
+	size_t n;
+};
+
+static void add_near(uint64_t key, void *ctx)
+{
+	struct near *to = ctx;
+	const struct multimap *m = to->index;
+
+	for (size_t i = multimap_find(m, key); i < m->n && m->v[i].key == key; i++) {
+		size_t k = 0;
+
+		while (k < to->n && to->v[k].app != m->v[i].value)
+			k++;
+		if (k < to->n)
+			continue;
+		to->v = xrealloc(to->v, (to->n + 1) * sizeof(to->v[0]));
+		to->v[to->n++].app = m->v[i].value;
+	}
+}
+
+static void compare_apps(const struct question *q)
+{
+	struct near near = { .index = &q->h->index };
+
+	exclusive_asked_by(q->mine, add_near, &near);
+	for (size_t i = 0; i < near.n; i++)
+		compare(q, near.v[i].app);
+	free(near.v);
 }
 
 bool holdings_judge(struct holdings *h, const struct workerapp *app, bool older,
@@ -160,7 +231,7 @@ bool holdings_judge(struct holdings *h, const struct workerapp *app, bool older,
 
 	(void)pthread_mutex_lock(&h->lock);
 	q.my_store = store_of(h, mine);
-	map_each(h->apps, compare, &q);
+	compare_apps(&q);
 	(void)pthread_mutex_unlock(&h->lock);
 	return !mine->store || q.my_store;
 }
@@ -173,7 +244,7 @@ void holdings_rivals(struct holdings *h, const char *key, struct strlist *ret)
 	q.mine = map_get(h->apps, key);
 	if (q.mine) {
 		q.my_store = store_of(h, q.mine);
-		map_each(h->apps, compare, &q);
+		compare_apps(&q);
 	}
 	(void)pthread_mutex_unlock(&h->lock);
 }
@@ -185,6 +256,7 @@ void holdings_bury(struct holdings *h, const struct json *object)
 
 	(void)pthread_mutex_lock(&h->lock);
 	gone = map_take(h->apps, key);
+	index_app(h, gone, index_drop);
 	if (gone)
 		map_put(h->ghosts, key, gone);
 	map_del(h->claims, key);
@@ -197,8 +269,6 @@ static void compare_ghost(const char *key, void *value, void *ctx)
 	const struct holding *ghost = value;
 	struct faults found = FAULTS_INIT;
 
-	if (exclusive_apart(q->mine, ghost))
-		return;
 	exclusive_judge(q->mine, q->my_store, ghost, store_of(q->h, ghost), &found);
 	if (has_bucket(&found))
 		strlist_add(q->keys, key);
@@ -241,8 +311,9 @@ bool holdings_claim(struct holdings *h, const struct workerapp *app, bool runs)
 
 	(void)pthread_mutex_lock(&h->lock);
 	q.my_store = store_of(h, mine);
-	map_each(h->apps, compare, &q);
-	for (size_t i = 0; i < rivals.n && !runs; i++)
+	if (!runs)
+		compare_apps(&q);
+	for (size_t i = 0; i < rivals.n; i++)
 		free_for_me = free_for_me && !is_claimed(h, rivals.v[i]);
 	if (free_for_me)
 		map_put(h->claims, key, xstrdup(app->uid ? app->uid : ""));

@@ -9,9 +9,9 @@
 #include <uthash.h>
 
 struct entry {
-	char *key;
 	void *value;
 	UT_hash_handle hh;
+	char key[];
 };
 
 struct map {
@@ -31,7 +31,6 @@ static void end_entry(struct map *m, struct entry *x)
 {
 	if (m->free_value)
 		m->free_value(x->value);
-	free(x->key);
 	free(x);
 }
 
@@ -68,6 +67,7 @@ void *map_get(const struct map *m, const char *key)
 void map_put(struct map *m, const char *key, void *value)
 {
 	struct entry *x = find(m, key);
+	size_t n;
 
 	if (x) {
 		if (m->free_value && x->value != value)
@@ -75,10 +75,11 @@ void map_put(struct map *m, const char *key, void *value)
 		x->value = value;
 		return;
 	}
-	x = xcalloc(1, sizeof(*x));
-	x->key = xstrdup(key);
+	n = strlen(key);
+	x = xcalloc(1, sizeof(*x) + n + 1);
+	memcpy(x->key, key, n + 1);
 	x->value = value;
-	HASH_ADD_KEYPTR(hh, m->head, x->key, strlen(x->key), x);
+	HASH_ADD_KEYPTR(hh, m->head, x->key, n, x);
 }
 
 void *map_take(struct map *m, const char *key)
@@ -90,7 +91,6 @@ void *map_take(struct map *m, const char *key)
 		return NULL;
 	value = x->value;
 	HASH_DEL(m->head, x);
-	free(x->key);
 	free(x);
 	return value;
 }

@@ -1,8 +1,8 @@
 /*
- * squeeze.h - a text kept as what it does not have in common with another one, its model (LZ4, with the model as dictionary).
+ * squeeze.h - bytes kept as what they do not have in common with others, their model (LZ4, with the model as dictionary).
  *
  * Objects of one kind differ in names, digests and numbers; the rest is the same again and again. Not a format for files:
- * model and text have to be of the same process.
+ * model and bytes have to be of the same process.
  */
 #ifndef COMMON_SQUEEZE_H
 #define COMMON_SQUEEZE_H
@@ -10,13 +10,19 @@
 #include "common/base.h"
 
 struct squeezed {
-	unsigned len, size; /* of the text, without its NUL; of bytes */
+	unsigned len, size; /* of the original; of bytes */
 	char bytes[];
 };
 
-/* text made short, at most 1.9 GB of it; the caller's, by free(). model is needed again, with the same bytes: NULL: none. */
-struct squeezed *squeeze(const char *model, const char *text) must_use;
-/* The text; the caller's. */
-char *unsqueeze(const char *model, const struct squeezed *s) must_use;
+/* What others are squeezed against. No bytes: nothing. */
+struct squeeze_model {
+	size_t len;
+	const char *bytes; /* lent */
+};
+
+/* At most 1.9 GB made short; the caller's, by free(). The model is needed again, with the same bytes. */
+struct squeezed *squeeze(struct squeeze_model model, const void *bytes, size_t len) must_use;
+/* What it was, and a NUL; the caller's. */
+char *unsqueeze(struct squeeze_model model, const struct squeezed *s) must_use;
 
 #endif

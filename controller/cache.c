@@ -36,9 +36,18 @@ static void free_entry(void *p)
 {
 	struct entry *x = p;
 
-	free(x->text);
-	free(x->pod);
+	free(x->body);
 	free(x);
+}
+
+const char *entry_uid(const struct entry *x)
+{
+	return x->names;
+}
+
+const char *entry_version(const struct entry *x)
+{
+	return x->names + strlen(x->names) + 1;
 }
 
 static void free_pod_set(void *p)
@@ -66,7 +75,7 @@ void cache_free(struct cache *c)
 	for (int k = 0; k < CACHE_KINDS; k++)
 		map_free(c->objects[k]);
 	for (int k = 0; k < CACHE_KINDS; k++)
-		free(c->models[k]);
+		free((char *)(uintptr_t)c->models[k].bytes);
 	(void)pthread_mutex_destroy(&c->lock);
 	free(c);
 }
@@ -145,41 +154,29 @@ static char *compact(enum cache_kind kind, const struct json *object)
 static void read_brief(enum cache_kind kind, const struct json *object, struct entry *x)
 {
 	const char *phase = json_get_str(json_get(object, "status"), "phase");
-	const char *app = json_str(json_path(object, "metadata", "labels", WORKERAPP_LABEL, NULL));
 	struct fleet_sts sts;
 
-	if (app && kind != CACHE_APP)
-		(void)snprintf(x->app, sizeof(x->app), "%s", app);
 	if (kind == CACHE_APP && phase)
-		(void)snprintf(x->phase, sizeof(x->phase), "%s", phase);
+		(void)snprintf(x->brief.phase, sizeof(x->brief.phase), "%s", phase);
 	if (kind != CACHE_STATEFULSET)
 		return;
 	fleet_read_sts(object, &sts);
-	x->replicas = sts.replicas;
-	x->partition = sts.partition;
+	x->brief.size.replicas = sts.replicas;
+	x->brief.size.partition = sts.partition;
 }
 
-/* NULL: no member, not handed out. The caller's. */
-static struct fleet_pod *member_of(const struct json *object)
+static struct squeeze_model model_of(struct cache *c, enum cache_kind kind, const void *bytes,
+				     size_t len)
 {
-	struct fleet_pod pod = { .ordinal = -1 };
-	struct fleet_pod *copy;
-
-	if (!fleet_read_pod(object, &pod))
-		return NULL;
-	copy = xmalloc(sizeof(*copy));
-	*copy = pod;
-	return copy;
-}
-
-/* Lent until the end of c. */
-static const char *model_of(struct cache *c, enum cache_kind kind, const char *text)
-{
-	const char *model;
+	struct squeeze_model model;
 
 	(void)pthread_mutex_lock(&c->lock);
-	if (!c->models[kind])
-		c->models[kind] = xstrdup(text);
+	if (!c->models[kind].bytes) {
+		char *copy = xmalloc(len);
+
+		memcpy(copy, bytes, len);
+		c->models[kind] = (struct squeeze_model){ len, copy };
+	}
 	model = c->models[kind];
 	(void)pthread_mutex_unlock(&c->lock);
 	return model;
@@ -188,8 +185,19 @@ static const char *model_of(struct cache *c, enum cache_kind kind, const char *t
 static struct squeezed *text_of(struct cache *c, enum cache_kind kind, const struct json *object)
 {
 	cleanup(freep) char *text = compact(kind, object);
+	size_t len = strlen(text);
 
-	return squeeze(model_of(c, kind, text), text);
+	return squeeze(model_of(c, kind, text, len), text, len);
+}
+
+/* NULL: no member, not handed out. */
+static struct squeezed *pod_of(struct cache *c, const struct json *object)
+{
+	cleanup(freep) struct fleet_pod *pod = xcalloc(1, sizeof(*pod)); /* its gaps are zero too */
+
+	if (!fleet_read_pod(object, pod))
+		return NULL;
+	return squeeze(model_of(c, CACHE_POD, pod, sizeof(*pod)), pod, sizeof(*pod));
 }
 
 static struct entry *make_entry(struct cache *c, enum cache_kind kind, const struct json *object)
@@ -197,15 +205,13 @@ static struct entry *make_entry(struct cache *c, enum cache_kind kind, const str
 	const struct json *meta = json_get(object, "metadata");
 	const char *uid = json_get_str(meta, "uid");
 	const char *version = json_get_str(meta, "resourceVersion");
-	struct entry *x = xcalloc(1, sizeof(*x));
+	size_t n = uid ? strlen(uid) + 1 : 1, m = version ? strlen(version) + 1 : 1;
+	struct entry *x = xcalloc(1, sizeof(*x) + n + m);
 
-	(void)snprintf(x->uid, sizeof(x->uid), "%s", uid ? uid : "");
-	(void)snprintf(x->version, sizeof(x->version), "%s", version ? version : "");
+	memcpy(x->names, uid ? uid : "", n);
+	memcpy(x->names + n, version ? version : "", m);
 	read_brief(kind, object, x);
-	if (kind != CACHE_POD)
-		x->text = text_of(c, kind, object);
-	else
-		x->pod = member_of(object);
+	x->body = kind == CACHE_POD ? pod_of(c, object) : text_of(c, kind, object);
 	return x;
 }
 
@@ -237,15 +243,15 @@ static struct map *place(struct cache *c, enum cache_kind kind, const struct jso
 /* Of a past that the server has lost: it was there before the list began, the list has another, and is not older. */
 static bool is_lost(const struct entry *x, const char *list_version)
 {
-	return x->unlisted && (!list_version || !cache_newer(x->version, list_version));
+	return x->unlisted && (!list_version || !cache_newer(entry_version(x), list_version));
 }
 
 /* Of that version, against what is there; listed: it is of a list, of that version. */
 static bool is_news(const struct entry *old, const char *version, bool listed,
 		    const char *list_version)
 {
-	return !old || cache_newer(version, old->version) ||
-	       (listed && !str_eq(version, old->version) && is_lost(old, list_version));
+	return !old || cache_newer(version, entry_version(old)) ||
+	       (listed && !str_eq(version, entry_version(old)) && is_lost(old, list_version));
 }
 
 /* An echo of what is there costs no more than a look. */
@@ -283,7 +289,7 @@ static bool put(struct cache *c, enum cache_kind kind, const struct json *object
 	(void)pthread_mutex_lock(&c->lock);
 	m = place(c, kind, object, name, sizeof(name));
 	old = m ? map_get(m, name) : NULL;
-	newer = m && is_news(old, x->version, listed, list_version);
+	newer = m && is_news(old, entry_version(x), listed, list_version);
 	if (listed && old)
 		old->unlisted = false;
 	if (newer) {
@@ -425,7 +431,7 @@ void cache_remove(struct cache *c, enum cache_kind kind, const struct json *obje
 	(void)pthread_mutex_lock(&c->lock);
 	m = place(c, kind, object, name, sizeof(name));
 	old = m ? map_get(m, name) : NULL;
-	if (old && (!uid || str_eq(uid, old->uid))) {
+	if (old && (!uid || str_eq(uid, entry_uid(old)))) {
 		map_del(m, name);
 		c->pods -= kind == CACHE_POD;
 	}
@@ -459,6 +465,7 @@ static bool key_by_name(struct cache *c, enum cache_kind kind, const char *ns, c
 			char *key, size_t room)
 {
 	struct pod_search s = { .ns = ns, .name = name };
+	cleanup_json struct json *object = NULL;
 	const struct entry *x;
 	char place[512];
 
@@ -469,7 +476,8 @@ static bool key_by_name(struct cache *c, enum cache_kind kind, const char *ns, c
 	if (!cache_join(place, sizeof(place), ns, name))
 		return false;
 	x = map_get(c->objects[kind], place);
-	return x && x->app[0] && cache_join(key, room, ns, x->app);
+	object = x ? cache_read_entry(c, kind, x) : NULL;
+	return object && cache_key_of(kind, object, key, room);
 }
 
 bool cache_gone(struct cache *c, enum cache_kind kind, const struct json *object, char *key,

@@ -10,15 +10,22 @@
 #include "common/squeeze.h"
 #include "controller/cache.h"
 
+/* Small: a large cluster has a hundred thousand of them. */
 struct entry {
-	struct squeezed *text; /* NULL: a pod */
-	struct fleet_pod *pod; /* NULL: none, or no member of a fleet */
-	char uid[FLEET_UID], version[FLEET_NAME];
-	char app[FLEET_NAME];	 /* that it belongs to */
-	bool unlisted;		 /* the list that runs has not shown it, and it was there before */
-	int replicas, partition; /* of a StatefulSet */
-	char phase[16];		 /* of a WorkerApp */
+	/* The object's compact text; of a pod its struct fleet_pod; NULL: a pod that is no member of a fleet. */
+	struct squeezed *body;
+	union {
+		char phase[16]; /* of a WorkerApp */
+		struct {
+			int replicas, partition;
+		} size; /* of a StatefulSet */
+	} brief;
+	bool unlisted; /* the list that runs has not shown it, and it was there before */
+	char names[];  /* UID, NUL, resourceVersion */
 };
+
+const char *entry_uid(const struct entry *x);
+const char *entry_version(const struct entry *x);
 
 /* The pods of one app. */
 struct pod_set {
@@ -29,8 +36,8 @@ struct cache {
 	pthread_mutex_t lock;
 	struct map *objects
 		[CACHE_KINDS]; /* "namespace/name" -> struct entry; of pods: app key -> struct pod_set */
-	char *models
-		[CACHE_KINDS]; /* of the texts: the first object that there was; kept to the end */
+	struct squeeze_model
+		models[CACHE_KINDS]; /* the first body that there was, owned; kept to the end */
 	size_t pods;
 };
 

@@ -1,11 +1,12 @@
 #include "controller/cache_impl.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct json *cache_read_entry(const struct cache *c, enum cache_kind kind, const struct entry *x)
 {
-	cleanup(freep) char *text = unsqueeze(c->models[kind], x->text);
+	cleanup(freep) char *text = unsqueeze(c->models[kind], x->body);
 	struct json *j = NULL;
 	struct err ignored = ERR_INIT;
 
@@ -22,11 +23,11 @@ bool cache_brief(struct cache *c, const char *key, struct cache_brief *ret)
 	app = map_get(c->objects[CACHE_APP], key);
 	sts = map_get(c->objects[CACHE_STATEFULSET], sts_key);
 	if (app)
-		memcpy(ret->phase, app->phase, sizeof(ret->phase));
+		memcpy(ret->phase, app->brief.phase, sizeof(ret->phase));
 	if (app && sts) {
-		memcpy(ret->sts_uid, sts->uid, sizeof(ret->sts_uid));
-		ret->replicas = sts->replicas;
-		ret->partition = sts->partition;
+		(void)snprintf(ret->sts_uid, sizeof(ret->sts_uid), "%s", entry_uid(sts));
+		ret->replicas = sts->brief.size.replicas;
+		ret->partition = sts->brief.size.partition;
 	}
 	(void)pthread_mutex_unlock(&c->lock);
 	return app != NULL;
@@ -45,8 +46,8 @@ struct json *cache_get(struct cache *c, enum cache_kind kind, const char *ns, co
 	{
 		const struct entry *x = map_get(c->objects[kind], key);
 
-		if (x && x->text)
-			text = unsqueeze(c->models[kind], x->text);
+		if (x)
+			text = unsqueeze(c->models[kind], x->body);
 	}
 	(void)pthread_mutex_unlock(&c->lock);
 	if (text && json_parse(text, strlen(text), &j, &ignored))
@@ -68,7 +69,7 @@ static void add_object(const char *name, void *value, void *ctx)
 	size_t n = strlen(l->ns);
 	struct json *j;
 
-	if (!str_starts(name, l->ns) || name[n] != '/' || !x->text)
+	if (!str_starts(name, l->ns) || name[n] != '/')
 		return;
 	j = cache_read_entry(l->c, l->kind, x);
 	if (j)
@@ -86,6 +87,7 @@ struct json *cache_list(struct cache *c, enum cache_kind kind, const char *ns)
 }
 
 struct collect {
+	struct squeeze_model model;
 	struct fleet_pod *v;
 	size_t n;
 };
@@ -96,8 +98,11 @@ static void add_pod(const char *name, void *value, void *ctx)
 	struct collect *all = ctx;
 
 	(void)name;
-	if (x->pod)
-		all->v[all->n++] = *x->pod;
+	if (x->body) {
+		cleanup(freep) char *bytes = unsqueeze(all->model, x->body);
+
+		memcpy(&all->v[all->n++], bytes, sizeof(all->v[0]));
+	}
 }
 
 struct fleet_pod *cache_pods(struct cache *c, const char *key, size_t *ret_n)
@@ -105,6 +110,7 @@ struct fleet_pod *cache_pods(struct cache *c, const char *key, size_t *ret_n)
 	struct collect all = { .v = NULL, .n = 0 };
 
 	(void)pthread_mutex_lock(&c->lock);
+	all.model = c->models[CACHE_POD];
 	{
 		const struct pod_set *set = map_get(c->objects[CACHE_POD], key);
 		size_t n = set ? map_len(set->by_name) : 0;

@@ -111,7 +111,7 @@ bool children_held(struct turn *t, enum cache_kind kind, const char *name, const
 	struct damp_entry *d;
 	int64_t wait;
 
-	if (!t->memory)
+	if (!t->memory || !damp_is_busy(&t->memory->damp))
 		return false;
 	d = entry_of(t, kind, name, &called);
 	wait = damp_wait(d, content_of(want), clock_mono_ms());
@@ -139,7 +139,7 @@ static void recall_fight(struct turn *t, enum cache_kind kind, const char *name)
 	const struct damp_entry *d;
 	int64_t left;
 
-	if (!t->memory)
+	if (!t->memory || !damp_is_busy(&t->memory->damp))
 		return;
 	d = entry_of(t, kind, name, &called);
 	left = damp_fight(d, clock_mono_ms());
@@ -157,6 +157,22 @@ static unsigned bit_of(enum cache_kind kind)
 	return 1u << kind;
 }
 
+bool children_asks_first(const struct turn *t, enum cache_kind kind)
+{
+	return t->memory && (t->memory->asks_first & bit_of(kind));
+}
+
+void children_ask_first(struct turn *t, enum cache_kind kind)
+{
+	if (t->memory)
+		t->memory->asks_first |= bit_of(kind);
+}
+
+void children_only_new(struct json *want)
+{
+	json_set_str(json_get_mutable(want, "metadata"), "resourceVersion", "1");
+}
+
 static int write_child(struct turn *t, enum cache_kind kind, const struct json *want, bool force,
 		       struct json **ret_answer, struct err *e)
 {
@@ -168,20 +184,19 @@ static int write_child(struct turn *t, enum cache_kind kind, const struct json *
 
 /*
  * Makes what the cache does not have. The cache holds what carries our label; an object that is not there may still exist,
- * and is not to be touched: no object has this resourceVersion (etcd's first write is 2), so that the apply of one that
- * exists is a conflict, and of one that does not, a creation. Then it is asked for: *ret_live. From then on it is asked for
- * first, so that an object of somebody else's costs a read and not a refused write each time.
+ * and is not to be touched (children_only_new()). If it does, it is asked for: *ret_live. From then on it is asked for first,
+ * so that an object of somebody else's costs a read and not a refused write each time.
  */
 static int create(struct turn *t, enum cache_kind kind, struct json *want, struct json **ret_answer,
 		  struct json **ret_live, struct err *e)
 {
 	const char *name = json_str(json_path(want, "metadata", "name", NULL));
-	bool asks = t->memory && (t->memory->asks_first & bit_of(kind));
+	bool asks = children_asks_first(t, kind);
 	struct err why = ERR_INIT;
 	int r;
 
 	if (!asks) {
-		json_set_str(json_get_mutable(want, "metadata"), "resourceVersion", "1");
+		children_only_new(want);
 		r = write_child(t, kind, want, false, ret_answer, &why);
 		json_del(json_get_mutable(want, "metadata"), "resourceVersion");
 		if (r != -ERR_CONFLICT && r != -ERR_EXISTS) {
@@ -193,8 +208,8 @@ static int create(struct turn *t, enum cache_kind kind, struct json *want, struc
 	r = ask(t, kind, name, ret_live, e);
 	if (r)
 		return r;
-	if (t->memory && *ret_live)
-		t->memory->asks_first |= bit_of(kind);
+	if (*ret_live)
+		children_ask_first(t, kind);
 	/* without force a creation cannot take over what somebody has made in the meantime */
 	return *ret_live ? 0 : write_child(t, kind, want, false, ret_answer, e);
 }

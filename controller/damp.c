@@ -7,8 +7,10 @@
 
 void damp_done(struct damp *d)
 {
-	for (size_t i = 0; i < DAMP_OBJECTS; i++)
-		free(take(d->entries[i].rival));
+	for (size_t i = 0; i < d->n; i++)
+		free(d->entries[i].rival);
+	free(d->entries);
+	*d = (struct damp){ .n = 0 };
 }
 
 uint64_t damp_hash(const char *text)
@@ -24,19 +26,34 @@ uint64_t damp_hash(const char *text)
 struct damp_entry *damp_entry(struct damp *d, const char *object)
 {
 	uint64_t name = damp_hash(object);
-	struct damp_entry *oldest = &d->entries[0];
+	struct damp_entry *to;
 
-	for (size_t i = 0; i < DAMP_OBJECTS; i++) {
-		struct damp_entry *x = &d->entries[i];
-
-		if (x->name == name)
-			return x;
-		if (oldest->name && (!x->name || x->last_ms < oldest->last_ms))
-			oldest = x;
+	for (size_t i = 0; i < d->n; i++) {
+		if (d->entries[i].name == name)
+			return &d->entries[i];
 	}
-	free(oldest->rival);
-	*oldest = (struct damp_entry){ .name = name };
-	return oldest;
+	if (d->n < DAMP_OBJECTS) {
+		d->entries = xrealloc(d->entries, (d->n + 1) * sizeof(d->entries[0]));
+		to = &d->entries[d->n++];
+	} else {
+		to = &d->entries[0];
+		for (size_t i = 1; i < d->n; i++) {
+			if (d->entries[i].last_ms < to->last_ms)
+				to = &d->entries[i];
+		}
+		free(to->rival);
+	}
+	*to = (struct damp_entry){ .name = name };
+	return to;
+}
+
+bool damp_is_busy(const struct damp *d)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		if (d->entries[i].writes >= DAMP_FREE)
+			return true;
+	}
+	return false;
 }
 
 static bool is_same(const struct damp_entry *d, uint64_t content, int64_t now_ms)

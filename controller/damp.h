@@ -19,7 +19,7 @@ enum {
 
 /* Small: every app has all of them. */
 struct damp_entry {
-	uint64_t name;	  /* damp_hash() of kind and name; 0: free */
+	uint64_t name;	  /* damp_hash() of kind and name */
 	uint64_t content; /* and of what was written */
 	char *rival; /* whom a look showed to have written too; NULL: nobody has looked. Owned */
 	int64_t last_ms; /* monotonic, of our last write */
@@ -28,14 +28,20 @@ struct damp_entry {
 
 /* All zero at first. */
 struct damp {
-	struct damp_entry entries[DAMP_OBJECTS];
+	struct damp_entry *entries;
+	size_t n;
 };
 
 void damp_done(struct damp *d);
 /* Never 0. */
 uint64_t damp_hash(const char *text);
-/* The entry of an object ("Service shop-celld"), or else of the one that was written longest ago, emptied. */
+/*
+ * The entry of an object ("Service shop-celld"): a new one, or of DAMP_OBJECTS the one that was written longest ago,
+ * emptied. Good until the next call.
+ */
 struct damp_entry *damp_entry(struct damp *d, const char *object);
+/* Whether one of them was written so often that damp_wait() or damp_fight() can tell of it. */
+bool damp_is_busy(const struct damp *d);
 /* How long the write of this content has to wait; 0: it may go. */
 int64_t damp_wait(const struct damp_entry *d, uint64_t content, int64_t now_ms);
 /* It was written. */

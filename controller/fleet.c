@@ -222,8 +222,10 @@ bool fleet_read_pod(const struct json *pod, struct fleet_pod *ret)
 	const struct json *notes = json_get(meta, "annotations");
 	const struct json *status = json_get(pod, "status");
 	const char *name = json_get_str(meta, "name"), *phase = json_get_str(status, "phase");
-	struct fleet_pod p = { .exit_code = -1 };
+	struct fleet_pod p;
 
+	memset(&p, 0, sizeof(p)); /* the gaps too: the cache keeps its bytes */
+	p.exit_code = -1;
 	if (!name || strlen(name) >= sizeof(p.name))
 		return false;
 	p.ordinal = ordinal_of(name, json_get_str(labels, WORKERAPP_LABEL));
@@ -245,7 +247,7 @@ bool fleet_read_pod(const struct json *pod, struct fleet_pod *ret)
 	if (!p.ready)
 		read_container(status, &p);
 	read_placement(status, &p);
-	*ret = p;
+	memcpy(ret, &p, sizeof(p));
 	return true;
 }
 

@@ -576,6 +576,8 @@ int main(int argc, char **argv)
 		options_done(&p.o);
 		return EXIT_SUCCESS;
 	}
+	/* Threads hand each other what they allocate, which leaves arenas of their own half empty. */
+	(void)mallopt(M_ARENA_MAX, 1);
 	options_set_log(&p.o);
 	secret_protect();
 	block_signals();

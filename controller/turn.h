@@ -80,6 +80,14 @@ bool children_held(struct turn *t, enum cache_kind kind, const char *name, const
 /* want was written: what children_held() goes by. */
 void children_wrote(struct turn *t, enum cache_kind kind, const char *name,
 		    const struct json *want);
+/*
+ * Lets the apply of want make an object, never change one: no object has this resourceVersion (etcd's first write is 2), so
+ * that the apply of one that exists is a conflict.
+ */
+void children_only_new(struct json *want);
+/* An object that the cache did not have was there; from then on it is asked for before it is made. */
+bool children_asks_first(const struct turn *t, enum cache_kind kind);
+void children_ask_first(struct turn *t, enum cache_kind kind);
 /* Deletes an object of ours that the cache knows; 0 when there is none. */
 int children_drop(struct turn *t, enum cache_kind kind, const char *name, struct err *e);
 /* Whether live is the app's: by its controller reference, or adoptable (ownerless, our label, our manager). */

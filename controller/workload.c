@@ -213,6 +213,8 @@ static struct json *make_body(const struct turn *t)
 		json_set_str(meta, "resourceVersion", t->facts.resource_version);
 		if (!keeps_template(d->write))
 			keep_immutable(t, spec);
+	} else {
+		children_only_new(body);
 	}
 	return body;
 }
@@ -331,7 +333,8 @@ static struct json *disputed(const struct turn *t)
 
 bool workload_held(struct turn *t)
 {
-	cleanup_json struct json *want = disputed(t);
+	cleanup_json struct json *want =
+		t->memory && damp_is_busy(&t->memory->damp) ? disputed(t) : NULL;
 
 	return want && children_held(t, CACHE_STATEFULSET, t->name, want);
 }

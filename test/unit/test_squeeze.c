@@ -10,8 +10,9 @@
 
 static size_t round_trip(const char *model, const char *text)
 {
-	struct squeezed *s = squeeze(model, text);
-	cleanup(freep) char *again = unsqueeze(model, s);
+	struct squeeze_model m = { model ? strlen(model) : 0, model };
+	struct squeezed *s = squeeze(m, text, strlen(text));
+	cleanup(freep) char *again = unsqueeze(m, s);
 	size_t size = s->size;
 
 	assert_int_equal(s->len, strlen(text));
