@@ -397,9 +397,9 @@ static int start_watch(struct keeper *k, struct err *e)
 	cleanup(freep) char *secret = xasprintf("metadata.name=%s", k->o.secret);
 	cleanup(freep) char *hook = xasprintf("metadata.name=%s", k->o.configuration);
 	const struct kube_watch_kind kinds[] = {
-		{ &secrets, NULL, secret, k->o.ns },
-		{ &hooks[0], NULL, hook, NULL },
-		{ &hooks[1], NULL, hook, NULL },
+		{ .kind = &secrets, .field_selector = secret, .namespace = k->o.ns },
+		{ .kind = &hooks[0], .field_selector = hook },
+		{ .kind = &hooks[1], .field_selector = hook },
 	};
 	const struct kube_watch_opts o = { .config = k->o.config,
 					   .user_agent = k->o.user_agent,

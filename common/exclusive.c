@@ -5,11 +5,6 @@
 
 #include "common/url.h"
 
-static char *copy(const char *s)
-{
-	return s ? xstrdup(s) : NULL;
-}
-
 /* Without slashes at its end. */
 static char *trimmed(const char *s)
 {
@@ -30,22 +25,55 @@ static char *host_of(const char *endpoint)
 	return host;
 }
 
+static const char *or_empty(const char *s)
+{
+	return s ? s : "";
+}
+
 struct holding *holding_of(const struct workerapp *app)
 {
-	struct holding *h = xcalloc(1, sizeof(*h));
+	cleanup(freep) char *host = host_of(app->bucket.endpoint);
+	cleanup(freep) char *container = workerapp_bucket_name(app);
+	cleanup(freep) char *prefix = workerapp_bucket_prefix(app);
+	cleanup(freep) char *path = trimmed(app->ingress.path);
+	const char *texts[] = { or_empty(app->namespace),
+				or_empty(app->name),
+				app->uid,
+				app->created,
+				app->store_ref,
+				host,
+				or_empty(app->bucket.storage_account),
+				container,
+				prefix,
+				path };
+	struct holding *h;
+	size_t room = 0;
+	char *to;
 
-	h->namespace = xstrdup(app->namespace ? app->namespace : "");
-	h->name = xstrdup(app->name ? app->name : "");
-	h->uid = copy(app->uid);
-	h->created = copy(app->created);
+	for (size_t i = 0; i < array_len(texts); i++)
+		room += texts[i] ? strlen(texts[i]) + 1 : 0;
+	h = xcalloc(1, sizeof(*h) + room);
+	to = h->texts;
+	for (size_t i = 0; i < array_len(texts); i++) {
+		size_t n = texts[i] ? strlen(texts[i]) + 1 : 0;
+
+		if (!n)
+			continue;
+		texts[i] = memcpy(to, texts[i], n);
+		to += n;
+	}
+	h->namespace = texts[0];
+	h->name = texts[1];
+	h->uid = texts[2];
+	h->created = texts[3];
+	h->store = texts[4];
+	h->host = texts[5];
+	h->account = texts[6];
+	h->container = texts[7];
+	h->prefix = texts[8];
+	h->path = texts[9];
 	h->scheme = app->bucket.scheme;
-	h->store = copy(app->store_ref);
-	h->host = host_of(app->bucket.endpoint);
-	h->account = xstrdup(app->bucket.storage_account ? app->bucket.storage_account : "");
-	h->container = workerapp_bucket_name(app);
-	h->prefix = workerapp_bucket_prefix(app);
 	strlist_copy(&h->hosts, &app->hostnames);
-	h->path = trimmed(app->ingress.path);
 	h->fleet = app->durability == DURABILITY_FLEET;
 	h->recreate = app->strategy == STRATEGY_RECREATE;
 	return h;
@@ -55,17 +83,7 @@ void holding_free(struct holding *h)
 {
 	if (!h)
 		return;
-	free(h->namespace);
-	free(h->name);
-	free(h->uid);
-	free(h->created);
-	free(h->store);
-	free(h->host);
-	free(h->account);
-	free(h->container);
-	free(h->prefix);
 	strlist_done(&h->hosts);
-	free(h->path);
 	free(h);
 }
 

@@ -15,17 +15,19 @@
 #include "common/workerapp.h"
 
 struct holding {
-	char *namespace, *name, *uid;
-	char *created; /* RFC 3339 in UTC, as the API server writes it; NULL: not stored yet */
+	const char *namespace, *name, *uid;
+	const char
+		*created; /* RFC 3339 in UTC, as the API server writes it; NULL: not stored yet */
 	/* of the bucket */
 	enum bucket_scheme scheme;
-	char *store; /* storeRef; NULL: inline */
-	char *host, *account, *container, *prefix;
+	const char *store; /* storeRef; NULL: inline */
+	const char *host, *account, *container, *prefix;
 	/* of the routes */
 	struct strlist hosts;
-	char *path; /* without a slash at its end: "" is all */
+	const char *path; /* without a slash at its end: "" is all */
 	/* for those who ask about the app itself */
 	bool fleet, recreate;
+	char texts[]; /* all of the above: a large cluster has thousands of these */
 };
 
 struct holding *holding_of(const struct workerapp *app) must_use;

@@ -74,8 +74,10 @@ void cache_free(struct cache *c)
 		return;
 	for (int k = 0; k < CACHE_KINDS; k++)
 		map_free(c->objects[k]);
-	for (int k = 0; k < CACHE_KINDS; k++)
-		free((char *)(uintptr_t)c->models[k].bytes);
+	for (int k = 0; k < CACHE_KINDS; k++) {
+		for (int m = 0; m < CACHE_MODELS; m++)
+			free((char *)(uintptr_t)c->models[k][m].bytes);
+	}
 	(void)pthread_mutex_destroy(&c->lock);
 	free(c);
 }
@@ -127,12 +129,18 @@ bool cache_key_of(enum cache_kind kind, const struct json *object, char *key, si
 	return cache_join(key, room, json_get_str(meta, "namespace"), app);
 }
 
-/* managedFields entries of others are most of an object and never read. */
+/*
+ * managedFields entries of others are most of an object and never read. uid and resourceVersion are an entry's own, and a uid
+ * is what least shrinks.
+ */
 static char *compact(enum cache_kind kind, const struct json *object)
 {
 	cleanup_json struct json *copy = json_dup(object);
 	struct json *meta = json_get_mutable(copy, "metadata");
 	cleanup_json struct json *all = json_take(meta, "managedFields");
+
+	json_del(meta, "uid");
+	json_del(meta, "resourceVersion");
 
 	for (const struct json *m = json_first(all); m && kind != CACHE_APP; m = json_next(m)) {
 		const char *who = json_get_str(m, "manager");
@@ -165,39 +173,70 @@ static void read_brief(enum cache_kind kind, const struct json *object, struct e
 	x->brief.size.partition = sts.partition;
 }
 
-static struct squeeze_model model_of(struct cache *c, enum cache_kind kind, const void *bytes,
-				     size_t len)
+/* Another model; when there is no room for one, the last there is. Its number. */
+static unsigned char add_model(struct cache *c, enum cache_kind kind, const void *bytes, size_t len)
 {
-	struct squeeze_model model;
+	unsigned char m = 0;
 
 	(void)pthread_mutex_lock(&c->lock);
-	if (!c->models[kind].bytes) {
+	while (m < CACHE_MODELS - 1 && c->models[kind][m].bytes)
+		m++;
+	if (!c->models[kind][m].bytes) {
 		char *copy = xmalloc(len);
 
 		memcpy(copy, bytes, len);
-		c->models[kind] = (struct squeeze_model){ len, copy };
+		c->models[kind][m] = (struct squeeze_model){ len, copy };
 	}
-	model = c->models[kind];
 	(void)pthread_mutex_unlock(&c->lock);
-	return model;
+	return m;
 }
 
-static struct squeezed *text_of(struct cache *c, enum cache_kind kind, const struct json *object)
+/* Like a model is what shrinks to a third by it; and more cannot be asked of what is short. */
+static bool is_alike(const struct squeezed *s)
 {
-	cleanup(freep) char *text = compact(kind, object);
-	size_t len = strlen(text);
-
-	return squeeze(model_of(c, kind, text, len), text, len);
+	return s && (s->size <= s->len / 3 || s->size <= 256);
 }
 
-/* NULL: no member, not handed out. */
-static struct squeezed *pod_of(struct cache *c, const struct json *object)
+static void keep_body(struct cache *c, enum cache_kind kind, const void *bytes, size_t len,
+		      struct entry *x)
 {
-	cleanup(freep) struct fleet_pod *pod = xcalloc(1, sizeof(*pod)); /* its gaps are zero too */
+	struct squeeze_model models[CACHE_MODELS];
 
-	if (!fleet_read_pod(object, pod))
-		return NULL;
-	return squeeze(model_of(c, CACHE_POD, pod, sizeof(*pod)), pod, sizeof(*pod));
+	(void)pthread_mutex_lock(&c->lock);
+	memcpy(models, c->models[kind], sizeof(models));
+	(void)pthread_mutex_unlock(&c->lock);
+	for (int m = CACHE_MODELS - 1; m >= 0 && !is_alike(x->body); m--) {
+		struct squeezed *s = models[m].bytes ? squeeze(models[m], bytes, len) : NULL;
+
+		if (s && (!x->body || s->size < x->body->size)) {
+			free(x->body);
+			x->body = s;
+			x->model = (unsigned char)m;
+		} else {
+			free(s);
+		}
+	}
+	if (is_alike(x->body) || (x->body && models[CACHE_MODELS - 1].bytes))
+		return;
+	free(x->body);
+	x->model = add_model(c, kind, bytes, len);
+	x->body = squeeze(c->models[kind][x->model], bytes, len);
+}
+
+/* A pod that is no member of a fleet has none. */
+static void make_body(struct cache *c, enum cache_kind kind, const struct json *object,
+		      struct entry *x)
+{
+	if (kind == CACHE_POD) {
+		cleanup(freep) struct fleet_pod *pod = xcalloc(1, sizeof(*pod));
+
+		if (fleet_read_pod(object, pod))
+			keep_body(c, kind, pod, sizeof(*pod), x);
+	} else {
+		cleanup(freep) char *text = compact(kind, object);
+
+		keep_body(c, kind, text, strlen(text), x);
+	}
 }
 
 static struct entry *make_entry(struct cache *c, enum cache_kind kind, const struct json *object)
@@ -211,7 +250,7 @@ static struct entry *make_entry(struct cache *c, enum cache_kind kind, const str
 	memcpy(x->names, uid ? uid : "", n);
 	memcpy(x->names + n, version ? version : "", m);
 	read_brief(kind, object, x);
-	x->body = kind == CACHE_POD ? pod_of(c, object) : text_of(c, kind, object);
+	make_body(c, kind, object, x);
 	return x;
 }
 

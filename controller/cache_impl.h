@@ -20,8 +20,9 @@ struct entry {
 			int replicas, partition;
 		} size; /* of a StatefulSet */
 	} brief;
-	bool unlisted; /* the list that runs has not shown it, and it was there before */
-	char names[];  /* UID, NUL, resourceVersion */
+	unsigned char model; /* of body */
+	bool unlisted;	     /* the list that runs has not shown it, and it was there before */
+	char names[];	     /* UID, NUL, resourceVersion */
 };
 
 const char *entry_uid(const struct entry *x);
@@ -32,12 +33,15 @@ struct pod_set {
 	struct map *by_name; /* name -> struct entry */
 };
 
+/* As without a status, and with one; and room for some that have nothing to do with ours. */
+enum { CACHE_MODELS = 6 };
+
 struct cache {
 	pthread_mutex_t lock;
 	struct map *objects
 		[CACHE_KINDS]; /* "namespace/name" -> struct entry; of pods: app key -> struct pod_set */
-	struct squeeze_model
-		models[CACHE_KINDS]; /* the first body that there was, owned; kept to the end */
+	/* Bodies that were unlike those before them, owned; kept to the end. */
+	struct squeeze_model models[CACHE_KINDS][CACHE_MODELS];
 	size_t pods;
 };
 

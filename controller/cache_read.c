@@ -4,13 +4,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct json *cache_read_entry(const struct cache *c, enum cache_kind kind, const struct entry *x)
+/* text is taken. */
+static struct json *read_text(char *text, const char *uid, const char *version)
 {
-	cleanup(freep) char *text = unsqueeze(c->models[kind], x->body);
-	struct json *j = NULL;
+	cleanup(freep) char *body = text;
+	struct json *j = NULL, *meta;
 	struct err ignored = ERR_INIT;
 
-	return json_parse(text, strlen(text), &j, &ignored) ? NULL : j;
+	if (json_parse(body, strlen(body), &j, &ignored))
+		return NULL;
+	meta = json_get_mutable(j, "metadata");
+	json_set_str(meta, "uid", uid);
+	json_set_str(meta, "resourceVersion", version);
+	return j;
+}
+
+struct json *cache_read_entry(const struct cache *c, enum cache_kind kind, const struct entry *x)
+{
+	return read_text(unsqueeze(c->models[kind][x->model], x->body), entry_uid(x),
+			 entry_version(x));
 }
 
 bool cache_brief(struct cache *c, const char *key, struct cache_brief *ret)
@@ -36,9 +48,8 @@ bool cache_brief(struct cache *c, const char *key, struct cache_brief *ret)
 struct json *cache_get(struct cache *c, enum cache_kind kind, const char *ns, const char *name)
 {
 	char key[512];
-	cleanup(freep) char *text = NULL;
-	struct json *j = NULL;
-	struct err ignored = ERR_INIT;
+	cleanup(freep) char *uid = NULL, *version = NULL;
+	char *text = NULL;
 
 	if (!cache_join(key, sizeof(key), ns, name))
 		return NULL;
@@ -46,13 +57,14 @@ struct json *cache_get(struct cache *c, enum cache_kind kind, const char *ns, co
 	{
 		const struct entry *x = map_get(c->objects[kind], key);
 
-		if (x)
-			text = unsqueeze(c->models[kind], x->body);
+		if (x) {
+			text = unsqueeze(c->models[kind][x->model], x->body);
+			uid = xstrdup(entry_uid(x));
+			version = xstrdup(entry_version(x));
+		}
 	}
 	(void)pthread_mutex_unlock(&c->lock);
-	if (text && json_parse(text, strlen(text), &j, &ignored))
-		return NULL;
-	return j;
+	return text ? read_text(text, uid, version) : NULL;
 }
 
 struct listing {
@@ -87,7 +99,7 @@ struct json *cache_list(struct cache *c, enum cache_kind kind, const char *ns)
 }
 
 struct collect {
-	struct squeeze_model model;
+	const struct squeeze_model *models;
 	struct fleet_pod *v;
 	size_t n;
 };
@@ -99,7 +111,7 @@ static void add_pod(const char *name, void *value, void *ctx)
 
 	(void)name;
 	if (x->body) {
-		cleanup(freep) char *bytes = unsqueeze(all->model, x->body);
+		cleanup(freep) char *bytes = unsqueeze(all->models[x->model], x->body);
 
 		memcpy(&all->v[all->n++], bytes, sizeof(all->v[0]));
 	}
@@ -110,7 +122,7 @@ struct fleet_pod *cache_pods(struct cache *c, const char *key, size_t *ret_n)
 	struct collect all = { .v = NULL, .n = 0 };
 
 	(void)pthread_mutex_lock(&c->lock);
-	all.model = c->models[CACHE_POD];
+	all.models = c->models[CACHE_POD];
 	{
 		const struct pod_set *set = map_get(c->objects[CACHE_POD], key);
 		size_t n = set ? map_len(set->by_name) : 0;

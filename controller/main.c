@@ -323,6 +323,7 @@ static int start_watch(struct program *p, struct err *e)
 			.label_selector = i == CACHE_APP     ? p->o.selector
 					  : i == CACHE_STORE ? NULL
 							     : WORKERAPP_LABEL,
+			.unremembered = i != CACHE_APP && i != CACHE_STORE,
 		};
 	r = kube_watch_start(&o, &w, e);
 	if (r)

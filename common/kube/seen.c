@@ -79,6 +79,11 @@ static struct json *remains(const char *key, const struct entry *en)
 	return object;
 }
 
+bool seen_is_valid(const struct json *object)
+{
+	return *meta(object, "name") && *meta(object, "resourceVersion");
+}
+
 enum seen_change seen_put(struct seen *s, const struct json *object, struct json **ret_old)
 {
 	cleanup(freep) char *key = key_of(object);
@@ -86,7 +91,7 @@ enum seen_change seen_put(struct seen *s, const struct json *object, struct json
 	enum seen_change change = SEEN_NEW;
 	struct entry *known;
 
-	if (!key || !*version)
+	if (!seen_is_valid(object))
 		return SEEN_INVALID;
 	known = map_get(s->map, key);
 	if (known && !str_eq(known->text, uid)) {

@@ -15,7 +15,7 @@ struct json;
 struct seen;
 
 enum seen_change {
-	SEEN_INVALID,  /* no object with name and resourceVersion; not remembered */
+	SEEN_INVALID,  /* see seen_is_valid(); not remembered */
 	SEEN_SAME,     /* known, same resourceVersion */
 	SEEN_NEW,      /* not known */
 	SEEN_CHANGED,  /* known, another resourceVersion */
@@ -27,6 +27,8 @@ struct seen *seen_new(void) must_use;
 void seen_free(struct seen *s);
 size_t seen_len(const struct seen *s);
 
+/* An object with name and resourceVersion. */
+bool seen_is_valid(const struct json *object);
 /* *ret_old: the caller's, written for SEEN_REPLACED only: an object of metadata {namespace, name,
  * uid, resourceVersion}. */
 enum seen_change seen_put(struct seen *s, const struct json *object, struct json **ret_old);

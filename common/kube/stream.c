@@ -24,7 +24,7 @@ enum {
 
 void stream_init(struct stream *s)
 {
-	s->seen = seen_new();
+	s->seen = s->unremembered ? NULL : seen_new();
 	framer_init(&s->framer, LIMIT_KUBE_OBJECT);
 }
 
@@ -109,6 +109,12 @@ static bool observe(struct stream *s, const struct json *object)
 {
 	cleanup_json struct json *old = NULL;
 
+	if (s->unremembered) {
+		if (!seen_is_valid(object))
+			return false;
+		s->hooks->event(s, KUBE_MODIFIED, object);
+		return true;
+	}
 	switch (seen_put(s->seen, object, &old)) {
 	case SEEN_INVALID:
 		return false;
@@ -128,10 +134,17 @@ static bool observe(struct stream *s, const struct json *object)
 	return true;
 }
 
+/* Its owner is told of the list step by step. */
+static bool shows_list(const struct stream *s)
+{
+	return s->listed || s->unremembered;
+}
+
 static void list_complete(struct stream *s, const char *version)
 {
-	seen_missing(s->seen, report_missing, s);
-	if (s->listed)
+	if (s->seen)
+		seen_missing(s->seen, report_missing, s);
+	if (shows_list(s))
 		s->hooks->relist(s, KUBE_LIST_ENDS, version, NULL);
 	if (s->went_back)
 		free(take(s->newest));
@@ -144,9 +157,10 @@ static void list_complete(struct stream *s, const char *version)
 
 static void list_begins(struct stream *s, const char *version)
 {
-	seen_begin(s->seen);
+	if (s->seen)
+		seen_begin(s->seen);
 	s->went_back = s->newest && seen_version_less(version, s->newest);
-	if (s->listed)
+	if (shows_list(s))
 		s->hooks->relist(s, KUBE_LIST_BEGINS, version, NULL);
 }
 
@@ -170,7 +184,7 @@ static int list_answer(struct stream *s, const struct http_response *r, struct e
 		list_begins(s, version);
 	s->list_began = true;
 	for (const struct json *i = json_first(items); i; i = json_next(i)) {
-		if (s->listed)
+		if (shows_list(s))
 			s->hooks->relist(s, KUBE_LIST_ITEM, version, i);
 		if (!observe(s, i))
 			return err_set(e, ERR_PROTOCOL, "list: item without name or version");
@@ -208,7 +222,7 @@ static int change(struct stream *s, const char *type, const struct json *object)
 		return 0;
 	}
 	if (str_eq(type, "DELETED")) {
-		if (seen_del(s->seen, object))
+		if (s->unremembered || seen_del(s->seen, object))
 			s->hooks->event(s, KUBE_DELETED, object);
 	} else if (!observe(s, object)) {
 		return stop(s, true, err_set(&s->stop, ERR_PROTOCOL, "event without name"));

@@ -20,7 +20,7 @@ struct stream;
 struct stream_hooks {
 	/* A change; object is lent. */
 	void (*event)(struct stream *s, enum kube_watch_type type, const struct json *object);
-	/* Of a list that is not the stream's first: it begins, shows an object (before `event` tells what that means), ends
+	/* Of a list that is not the stream's first, or unremembered: it begins, shows an object (before `event` tells what that means), ends
 	 * (after the last `event`). s->went_back: its version is older than what was seen. */
 	void (*relist)(struct stream *s, enum kube_relist_at at, const char *version,
 		       const struct json *object);
@@ -45,7 +45,8 @@ struct stream {
 	const char *user_agent;				  /* a header line */
 	int64_t timeout_s, idle_ms, page, backoff_ms;	  /* not 0 */
 	void *owner;
-	size_t index; /* of the kind */
+	size_t index;	   /* of the kind */
+	bool unremembered; /* seen is NULL */
 
 	/* Its own. */
 	struct seen *seen;

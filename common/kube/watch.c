@@ -267,6 +267,7 @@ static void add_stream(struct kube_watch *w, const struct kube_watch_opts *o, si
 		.backoff_ms = o->backoff_ms ? o->backoff_ms : 800,
 		.owner = w,
 		.index = kind,
+		.unremembered = k->k.unremembered,
 	};
 	stream_init(&w->streams[i]);
 	k->streams++;

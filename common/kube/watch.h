@@ -46,7 +46,8 @@ typedef void kube_watch_handler(void *ctx, size_t kind, enum kube_watch_type typ
 				const struct json *object);
 
 /*
- * For a cache that also takes in answers to its own writes: a list after the first one, step by step. Whoever keeps objects
+ * For a cache that also takes in answers to its own writes: a list after the first one (of a kind that is unremembered:
+ * each one), step by step. Whoever keeps objects
  * by resourceVersion needs it after a restore of the server, when the true state has a smaller one than what is kept, and
  * what the server has forgotten may never have been seen by the watch.
  */
@@ -71,6 +72,12 @@ struct kube_watch_kind {
 	const char *label_selector; /* NULL: all */
 	const char *field_selector; /* NULL: all; "metadata.name=..." for one object */
 	const char *namespace;	    /* this one only; NULL: opts.namespaces */
+	/*
+	 * The relist function keeps account of the objects, and the watch does not: each item of a list is told, the first
+	 * one's too, as MODIFIED like what is new, a deletion whether or not the object was known, and one that was missed
+	 * not at all.
+	 */
+	bool unremembered;
 };
 
 /*
