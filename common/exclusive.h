@@ -27,6 +27,7 @@ struct holding {
 	const char *path; /* without a slash at its end: "" is all */
 	/* for those who ask about the app itself */
 	bool fleet, recreate;
+	bool claimed; /* holdings.h's own */
 	char texts[]; /* all of the above: a large cluster has thousands of these */
 };
 

@@ -9,7 +9,6 @@
 struct holdings {
 	pthread_mutex_t lock;
 	struct map *apps, *stores; /* by "namespace/name" */
-	struct map *claims;	   /* the same -> uid */
 	struct map *ghosts;	   /* as apps */
 	struct multimap index;	   /* of apps, by exclusive_kept_by() */
 };
@@ -31,7 +30,6 @@ struct holdings *holdings_new(void)
 	(void)pthread_mutex_init(&h->lock, NULL);
 	h->apps = map_new(free_app);
 	h->stores = map_new(free_store);
-	h->claims = map_new(free);
 	h->ghosts = map_new(free_app);
 	return h;
 }
@@ -42,7 +40,6 @@ void holdings_free(struct holdings *h)
 		return;
 	map_free(h->apps);
 	map_free(h->stores);
-	map_free(h->claims);
 	map_free(h->ghosts);
 	multimap_done(&h->index);
 	(void)pthread_mutex_destroy(&h->lock);
@@ -90,21 +87,31 @@ static void index_app(struct holdings *h, struct holding *a,
 		exclusive_kept_by(a, put_or_drop, &x);
 }
 
+static bool is_same_app(const struct holding *a, const char *uid)
+{
+	return a && uid && a->uid && str_eq(a->uid, uid);
+}
+
+/* Of an app as it was; either may be NULL. */
+static void take_place(struct holdings *h, struct holding *old, struct holding *new)
+{
+	index_app(h, old, index_drop);
+	index_app(h, new, index_put);
+	if (new &&is_same_app(old, new->uid))
+		new->claimed = old->claimed;
+}
+
 static void put(struct holdings *h, struct map *to, const struct json *object, void *value)
 {
 	cleanup(freep) char *key = key_of_object(object);
 
 	(void)pthread_mutex_lock(&h->lock);
-	if (to == h->apps) {
-		index_app(h, map_get(h->apps, key), index_drop);
-		index_app(h, value, index_put);
-	}
+	if (to == h->apps)
+		take_place(h, map_get(h->apps, key), value);
 	if (value)
 		map_put(to, key, value);
 	else
 		map_del(to, key);
-	if (!value && to == h->apps)
-		map_del(h->claims, key);
 	if (value && to == h->apps)
 		map_del(h->ghosts, key); /* made again under its name */
 	(void)pthread_mutex_unlock(&h->lock);
@@ -259,7 +266,6 @@ void holdings_bury(struct holdings *h, const struct json *object)
 	index_app(h, gone, index_drop);
 	if (gone)
 		map_put(h->ghosts, key, gone);
-	map_del(h->claims, key);
 	(void)pthread_mutex_unlock(&h->lock);
 }
 
@@ -296,9 +302,8 @@ void holdings_let_go(struct holdings *h, const char *key)
 static bool is_claimed(const struct holdings *h, const char *key)
 {
 	const struct holding *a = map_get(h->apps, key);
-	const char *uid = map_get(h->claims, key);
 
-	return a && uid && a->uid && str_eq(a->uid, uid);
+	return a && a->claimed;
 }
 
 bool holdings_claim(struct holdings *h, const struct workerapp *app, bool runs)
@@ -307,6 +312,7 @@ bool holdings_claim(struct holdings *h, const struct workerapp *app, bool runs)
 	cleanup(freep) char *key = key_of(app->namespace, app->name);
 	struct strlist rivals = STRLIST_INIT;
 	struct question q = { .h = h, .mine = mine, .keys = &rivals };
+	struct holding *known;
 	bool free_for_me = true;
 
 	(void)pthread_mutex_lock(&h->lock);
@@ -315,8 +321,9 @@ bool holdings_claim(struct holdings *h, const struct workerapp *app, bool runs)
 		compare_apps(&q);
 	for (size_t i = 0; i < rivals.n; i++)
 		free_for_me = free_for_me && !is_claimed(h, rivals.v[i]);
-	if (free_for_me)
-		map_put(h->claims, key, xstrdup(app->uid ? app->uid : ""));
+	known = map_get(h->apps, key);
+	if (free_for_me && is_same_app(known, app->uid))
+		known->claimed = true;
 	(void)pthread_mutex_unlock(&h->lock);
 	strlist_done(&rivals);
 	return free_for_me;
@@ -325,11 +332,14 @@ bool holdings_claim(struct holdings *h, const struct workerapp *app, bool runs)
 bool holdings_unclaim(struct holdings *h, const struct workerapp *app)
 {
 	cleanup(freep) char *key = key_of(app->namespace, app->name);
+	struct holding *known;
 	bool had;
 
 	(void)pthread_mutex_lock(&h->lock);
-	had = map_get(h->claims, key) != NULL;
-	map_del(h->claims, key);
+	known = map_get(h->apps, key);
+	had = known && known->claimed;
+	if (had)
+		known->claimed = false;
 	(void)pthread_mutex_unlock(&h->lock);
 	return had;
 }

@@ -191,10 +191,10 @@ static unsigned char add_model(struct cache *c, enum cache_kind kind, const void
 	return m;
 }
 
-/* Like a model is what shrinks to a third by it; and more cannot be asked of what is short. */
+/* More cannot be asked of names, times and numbers. */
 static bool is_alike(const struct squeezed *s)
 {
-	return s && (s->size <= s->len / 3 || s->size <= 256);
+	return s && (s->size <= s->len / 16 || s->size <= 160);
 }
 
 static void keep_body(struct cache *c, enum cache_kind kind, const void *bytes, size_t len,

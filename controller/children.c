@@ -74,7 +74,7 @@ static int ask(const struct turn *t, enum cache_kind kind, const char *name, str
 /* --- somebody undoes it ---------------------------------------------------------------------------- */
 
 /* Without the precondition. */
-static uint64_t content_of(const struct json *want)
+static uint32_t content_of(const struct json *want)
 {
 	cleanup_json struct json *plain = json_dup(want);
 	cleanup(freep) char *text = NULL;

@@ -13,10 +13,10 @@ void damp_done(struct damp *d)
 	*d = (struct damp){ .n = 0 };
 }
 
-uint64_t damp_hash(const char *text)
+uint32_t damp_hash(const char *text)
 {
 	unsigned char raw[DIGEST_BYTES];
-	uint64_t h;
+	uint32_t h;
 
 	digest_sha256(text, strlen(text), raw);
 	memcpy(&h, raw, sizeof(h));
@@ -25,7 +25,7 @@ uint64_t damp_hash(const char *text)
 
 struct damp_entry *damp_entry(struct damp *d, const char *object)
 {
-	uint64_t name = damp_hash(object);
+	uint32_t name = damp_hash(object);
 	struct damp_entry *to;
 
 	for (size_t i = 0; i < d->n; i++) {
@@ -56,12 +56,12 @@ bool damp_is_busy(const struct damp *d)
 	return false;
 }
 
-static bool is_same(const struct damp_entry *d, uint64_t content, int64_t now_ms)
+static bool is_same(const struct damp_entry *d, uint32_t content, int64_t now_ms)
 {
 	return d->writes > 0 && d->content == content && now_ms - d->last_ms < DAMP_CALM_MS;
 }
 
-int64_t damp_wait(const struct damp_entry *d, uint64_t content, int64_t now_ms)
+int64_t damp_wait(const struct damp_entry *d, uint32_t content, int64_t now_ms)
 {
 	int64_t pause = DAMP_FIRST_MS, left;
 
@@ -75,7 +75,7 @@ int64_t damp_wait(const struct damp_entry *d, uint64_t content, int64_t now_ms)
 	return left > 0 ? left : 0;
 }
 
-void damp_written(struct damp_entry *d, uint64_t content, int64_t now_ms)
+void damp_written(struct damp_entry *d, uint32_t content, int64_t now_ms)
 {
 	if (!is_same(d, content, now_ms)) {
 		d->writes = 0;

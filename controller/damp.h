@@ -17,10 +17,10 @@ enum {
 	DAMP_OBJECTS = 16,     /* of one app; more than it has */
 };
 
-/* Small: every app has all of them. */
+/* Small: every app has one for each of its objects. */
 struct damp_entry {
-	uint64_t name;	  /* damp_hash() of kind and name */
-	uint64_t content; /* and of what was written */
+	uint32_t name;	  /* damp_hash() of kind and name */
+	uint32_t content; /* and of what was written */
 	char *rival; /* whom a look showed to have written too; NULL: nobody has looked. Owned */
 	int64_t last_ms; /* monotonic, of our last write */
 	int writes;
@@ -34,7 +34,7 @@ struct damp {
 
 void damp_done(struct damp *d);
 /* Never 0. */
-uint64_t damp_hash(const char *text);
+uint32_t damp_hash(const char *text);
 /*
  * The entry of an object ("Service shop-celld"): a new one, or of DAMP_OBJECTS the one that was written longest ago,
  * emptied. Good until the next call.
@@ -43,9 +43,9 @@ struct damp_entry *damp_entry(struct damp *d, const char *object);
 /* Whether one of them was written so often that damp_wait() or damp_fight() can tell of it. */
 bool damp_is_busy(const struct damp *d);
 /* How long the write of this content has to wait; 0: it may go. */
-int64_t damp_wait(const struct damp_entry *d, uint64_t content, int64_t now_ms);
+int64_t damp_wait(const struct damp_entry *d, uint32_t content, int64_t now_ms);
 /* It was written. */
-void damp_written(struct damp_entry *d, uint64_t content, int64_t now_ms);
+void damp_written(struct damp_entry *d, uint32_t content, int64_t now_ms);
 /* For how long yet it counts as a fight; 0: it is none. */
 int64_t damp_fight(const struct damp_entry *d, int64_t now_ms);
 

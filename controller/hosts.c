@@ -156,7 +156,12 @@ void hosts_put(struct hosts *h, const struct json *app, struct strlist *ret_touc
 	} else {
 		tell(h, old, ret_touched);
 		tell(h, x, ret_touched);
-		map_put(h->holders, x->key, x);
+		if (x->names.n) {
+			map_put(h->holders, x->key, x);
+		} else {
+			map_del(h->holders, x->key);
+			free_holder(x);
+		}
 	}
 	(void)pthread_mutex_unlock(&h->lock);
 }

@@ -7,7 +7,7 @@
 
 #include "controller/damp.h"
 
-static const uint64_t a = 1, b = 2;
+static const uint32_t a = 1, b = 2;
 
 static struct damp_entry *fought(struct damp *d, int writes, int64_t now)
 {
