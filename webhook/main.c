@@ -2,6 +2,7 @@
  * celld-webhook - the admission webhook. Exit status: 0 after SIGTERM or SIGINT, 1 when it cannot
  * serve, 2 for a wrong command line.
  */
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -173,6 +174,8 @@ static void set_limits(void)
 {
 	struct rlimit files;
 
+	/* A large body is memory of its own, and goes back as it is: among others it would leave a hole where it grew. */
+	(void)mallopt(M_MMAP_THRESHOLD, 256 << 10);
 	secret_protect();
 	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur >= DESCRIPTORS)
 		return;
