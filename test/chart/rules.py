@@ -22,9 +22,12 @@ def deployment(o, objects):
         yield "its selector does not match its pods"
     if set(o["spec"]["selector"]["matchLabels"]) != {"app.kubernetes.io/" + k for k in ("name", "instance", "component")}:
         yield "its selector, which can never change, has labels that may"
-    for word in ("hostNetwork", "hostPID", "hostIPC"):
+    for word in ("hostPID", "hostIPC"):
         if pod.get(word):
             yield word
+    # only a value of its own can ask for it; then a node's ports are free before another pod takes them
+    if pod.get("hostNetwork") and (not o["metadata"]["name"].endswith("webhook") or pod.get("dnsPolicy") != "ClusterFirstWithHostNet"):
+        yield "hostNetwork"
     security = pod["securityContext"]
     if not security["runAsNonRoot"] or security["seccompProfile"]["type"] != "RuntimeDefault" or security["runAsUser"] < 10000:
         yield "not a restricted pod"
@@ -55,7 +58,11 @@ def deployment(o, objects):
         flags = [a.split("=")[0] for a in c["args"] if "container.args" not in a]
         if len(flags) != len(set(flags)):
             yield "a flag that is given twice"
-    if o["spec"]["replicas"] > 1 and o["metadata"]["name"].endswith("webhook") and o["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"] != 0:
+    rolling = o["spec"].get("strategy", {}).get("rollingUpdate", {})
+    if pod.get("hostNetwork"):
+        if rolling != {"maxUnavailable": 1, "maxSurge": 0}:
+            yield "an upgrade waits for ports that its own pods have"
+    elif o["spec"]["replicas"] > 1 and o["metadata"]["name"].endswith("webhook") and rolling["maxUnavailable"] != 0:
         yield "an upgrade takes pods away before others are there"
 
 
