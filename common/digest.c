@@ -3,12 +3,23 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <string.h>
 #include <stdlib.h>
 
 void digest_sha256(const void *data, size_t n, unsigned char out[DIGEST_BYTES])
 {
 	if (EVP_Digest(data, n, out, NULL, EVP_sha256(), NULL) != 1)
 		abort();
+}
+
+uint64_t digest_short(const void *data, size_t n)
+{
+	unsigned char raw[DIGEST_BYTES];
+	uint64_t h;
+
+	digest_sha256(data, n, raw);
+	memcpy(&h, raw, sizeof(h));
+	return h ? h : 1;
 }
 
 void digest_hex(const void *data, size_t n, char out[DIGEST_HEX])

@@ -9,6 +9,8 @@
 enum { DIGEST_BYTES = 32, DIGEST_HEX = 65 };
 
 void digest_sha256(const void *data, size_t n, unsigned char out[DIGEST_BYTES]);
+/* Its first bytes, for what need not withstand anybody; never 0. */
+uint64_t digest_short(const void *data, size_t n);
 /* Lower-case hex with a NUL. */
 void digest_hex(const void *data, size_t n, char out[DIGEST_HEX]);
 void digest_hmac(const void *key, size_t key_len, const void *data, size_t n,

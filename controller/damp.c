@@ -15,11 +15,8 @@ void damp_done(struct damp *d)
 
 uint32_t damp_hash(const char *text)
 {
-	unsigned char raw[DIGEST_BYTES];
-	uint32_t h;
+	uint32_t h = (uint32_t)digest_short(text, strlen(text));
 
-	digest_sha256(text, strlen(text), raw);
-	memcpy(&h, raw, sizeof(h));
 	return h ? h : 1;
 }
 

@@ -14,32 +14,29 @@ enum { ENDLESS_AFTER_MS = 120000 };
  * One number per pod that changes with identity and readiness, summed up, so that the order of the list plays no part;
  * with the StatefulSet's identity and generation in front.
  */
-static void fingerprint(const struct observe_input *in, char to[80])
+static uint64_t fingerprint(const struct observe_input *in)
 {
+	char all[FLEET_UID + 64];
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < in->n_pods; i++) {
 		const struct fleet_pod *p = &in->pods[i];
-		unsigned char raw[DIGEST_BYTES];
-		uint64_t part;
 		char text[FLEET_UID + 8];
 
 		(void)snprintf(text, sizeof(text), "%s%d%d", p->uid, p->ready, p->terminating);
-		digest_sha256(text, strlen(text), raw);
-		memcpy(&part, raw, sizeof(part));
-		sum += part;
+		sum += digest_short(text, strlen(text));
 	}
-	(void)snprintf(to, 80, "%.36s/%lld/%016llx", in->sts->exists ? in->sts->uid : "-",
+	(void)snprintf(all, sizeof(all), "%s/%lld/%016llx", in->sts->exists ? in->sts->uid : "-",
 		       (long long)in->sts->generation, (unsigned long long)sum);
+	return digest_short(all, strlen(all));
 }
 
 void observe_remember(struct fleet_memory *m, const struct observe_input *in)
 {
-	char now[80];
+	uint64_t now = fingerprint(in);
 
-	fingerprint(in, now);
-	if (!str_eq(now, m->fingerprint)) {
-		memcpy(m->fingerprint, now, sizeof(now));
+	if (now != m->fingerprint) {
+		m->fingerprint = now;
 		m->changed_ms = in->now_ms;
 	}
 	if (in->n_pods)

@@ -24,11 +24,11 @@ struct pod_state {
 /* What a worker remembers of an app between turns. Losing it only lengthens waits. */
 struct fleet_memory {
 	char app_uid[FLEET_UID]; /* whom all this is about */
-	char fingerprint[80];	 /* of StatefulSet and pods; "": never seen */
+	uint64_t fingerprint;	 /* of StatefulSet and pods; 0: never seen */
 	int64_t changed_ms;	 /* monotonic, when it became this */
 	int64_t empty_ms;	 /* monotonic, since when no pod exists; 0: some do */
-	char tolerated
-		[DIGEST_HEX]; /* digest of a StatefulSet that is not stored as it is written: see workload.c */
+	uint64_t
+		tolerated; /* digest_short() of a StatefulSet that is not stored as it is written: see workload.c */
 	/* of claims.c while it makes the StatefulSet again: what is to be made, and who owned which field; owned */
 	struct json *reborn, *fields;
 	char former[FLEET_UID]; /* of the StatefulSet that reborn was; "": not known */

@@ -35,7 +35,7 @@ static void keep_immutable(const struct turn *t, struct json *spec)
 }
 
 /* A digest of what is wanted and of what is there, without size and partition. */
-static void difference(const struct turn *t, const struct json *want, char hex[DIGEST_HEX])
+static uint64_t difference(const struct turn *t, const struct json *want)
 {
 	const struct json *sides[] = { want, t->sts };
 	cleanup_json struct json *both = json_new_array();
@@ -52,7 +52,7 @@ static void difference(const struct turn *t, const struct json *want, char hex[D
 		json_add_str(both, intent ? intent : "");
 	}
 	text = json_text_sorted(both);
-	digest_hex(text, strlen(text), hex);
+	return digest_short(text, strlen(text));
 }
 
 static struct json *rolling_update(struct json *spec)
@@ -86,7 +86,7 @@ static bool tolerate(struct turn *t, const struct json *answer)
 	    !str_eq(version, t->facts.resource_version))
 		return false;
 	want = wanted(t);
-	difference(t, want, t->memory->tolerated);
+	t->memory->tolerated = difference(t, want);
 	log_warn("StatefulSet is not stored as it is written; what is stored is let be", "app",
 		 t->key, NULL);
 	return true;
@@ -101,7 +101,7 @@ bool workload_adopts(const struct turn *t)
 bool workload_due(const struct turn *t)
 {
 	cleanup_json struct json *want = NULL;
-	char intent[DIGEST_HEX], digest[DIGEST_HEX];
+	char intent[DIGEST_HEX];
 	bool asked;
 
 	if (workload_adopts(t))
@@ -118,8 +118,7 @@ bool workload_due(const struct turn *t)
 	want = wanted(t);
 	if (!asked && compare_covers(want, t->sts))
 		return false;
-	difference(t, want, digest);
-	return !str_eq(digest, t->memory->tolerated);
+	return difference(t, want) != t->memory->tolerated;
 }
 
 static bool keeps_template(enum rollout_write w)
@@ -341,7 +340,7 @@ bool workload_held(struct turn *t)
 
 void workload_wrote(struct turn *t)
 {
-	cleanup_json struct json *want = disputed(t);
+	cleanup_json struct json *want = t->sts || t->app->status ? disputed(t) : NULL;
 
 	if (want)
 		children_wrote(t, CACHE_STATEFULSET, t->name, want);

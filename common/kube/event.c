@@ -7,6 +7,7 @@
 
 #include "common/buf.h"
 #include "common/clock.h"
+#include "common/digest.h"
 #include "common/json.h"
 #include "common/kube/client.h"
 #include "common/map.h"
@@ -209,14 +210,24 @@ static struct json *event_of(const struct event_recorder *r, const struct event_
 	return j;
 }
 
+/* What repeats has the same one. */
+static char *key_of(const struct event_about *about, bool warning, const char *reason,
+		    const char *action, const char *note)
+{
+	cleanup(freep) char *text = xasprintf(
+		"%s/%s/%s/%d/%s/%s/%s", about->kind, about->namespace ? about->namespace : "",
+		about->uid ? about->uid : about->name, warning, reason, action, note);
+	char hex[DIGEST_HEX];
+
+	digest_hex(text, strlen(text), hex);
+	return xstrndup(hex, 32);
+}
+
 void event_emit(struct event_recorder *r, const struct event_about *about, bool warning,
 		const char *reason, const char *action, const char *note)
 {
 	struct item i = {
-		.key = xasprintf("%s/%s/%s/%d/%s/%s/%s", about->kind,
-				 about->namespace ? about->namespace : "",
-				 about->uid ? about->uid : about->name, warning, reason, action,
-				 note),
+		.key = key_of(about, warning, reason, action, note),
 		/* Events of cluster-scoped objects live in "default". */
 		.ns = xstrdup(str_empty(about->namespace) ? "default" : about->namespace),
 		.object = event_of(r, about, warning, reason, action, note),

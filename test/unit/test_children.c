@@ -165,6 +165,30 @@ static void a_foreign_object_without_our_label_is_found_by_a_refusal(void **stat
 	turn_fixture_stop(&f);
 }
 
+/* Whether somebody undoes it: what a new app gets is not noted yet. */
+static void what_was_made_is_noted_from_the_first_status_on(void **state)
+{
+	static const struct script_step steps[] = { { .want = "PATCH " SERVICE "?",
+						      .status = 201,
+						      .body = "{\"metadata\":{}}",
+						      .again = true } };
+	cleanup_json struct json *told = app_fixture_json("{'phase':'Pending'}");
+	struct fleet_memory memory = { .asks_first = 0 };
+	struct turn_fixture f;
+
+	(void)state;
+	turn_fixture_start(&f, steps, array_len(steps));
+	f.turn.memory = &memory;
+	f.turn.app->status = NULL;
+	assert_int_equal(put_service(&f, want), 0);
+	assert_int_equal(memory.damp.n, 0);
+	f.turn.app->status = told;
+	assert_int_equal(put_service(&f, want), 0);
+	assert_int_equal(memory.damp.n, 1);
+	damp_done(&memory.damp);
+	turn_fixture_stop(&f);
+}
+
 /* Of ours, with a label that somebody took off, so that the cache lost it. */
 static void one_of_ours_that_lost_its_label_is_mended(void **state)
 {
@@ -325,6 +349,7 @@ int main(void)
 		cmocka_unit_test(a_change_is_for_the_object_that_was_read),
 		cmocka_unit_test(a_foreign_object_is_never_touched),
 		cmocka_unit_test(a_foreign_object_without_our_label_is_found_by_a_refusal),
+		cmocka_unit_test(what_was_made_is_noted_from_the_first_status_on),
 		cmocka_unit_test(one_of_ours_that_lost_its_label_is_mended),
 		cmocka_unit_test(a_refusal_without_an_object_is_a_creation_all_the_same),
 		cmocka_unit_test(an_orphan_of_ours_is_adopted),
