@@ -320,3 +320,9 @@ void exclusive_asked_by(const struct holding *a, void (*f)(uint64_t key, void *c
 {
 	all_keys(a, true, &(struct keys){ f, ctx });
 }
+
+bool exclusive_are_kept_alike(const struct holding *a, const struct holding *b)
+{
+	return a->scheme == b->scheme && str_eq(a->container, b->container) &&
+	       str_eq(a->prefix, b->prefix) && strlist_equal(&a->hosts, &b->hosts);
+}

@@ -58,6 +58,8 @@ bool exclusive_hosts_clash(const char *a, const char *b, bool same_namespace, bo
  */
 void exclusive_kept_by(const struct holding *b, void (*f)(uint64_t key, void *ctx), void *ctx);
 void exclusive_asked_by(const struct holding *a, void (*f)(uint64_t key, void *ctx), void *ctx);
+/* Both are kept by the same numbers, in the same order. */
+bool exclusive_are_kept_alike(const struct holding *a, const struct holding *b);
 /* a came before b: by creationTimestamp, then uid. One that is not stored yet came last. */
 bool exclusive_is_older(const struct holding *a, const struct holding *b);
 

@@ -60,31 +60,43 @@ static char *key_of_object(const struct json *object)
 
 struct indexing {
 	struct multimap *index;
-	struct holding *app;
+	struct holding *was, *is; /* NULL: none */
 };
-
-static void index_put(uint64_t key, void *ctx)
-{
-	const struct indexing *x = ctx;
-
-	multimap_add(x->index, key, x->app);
-}
 
 static void index_drop(uint64_t key, void *ctx)
 {
 	const struct indexing *x = ctx;
 
-	multimap_remove(x->index, key, x->app);
+	multimap_remove(x->index, key, x->was);
 }
 
-/* Before an app comes into the map, and before it goes. */
-static void index_app(struct holdings *h, struct holding *a,
-		      void (*put_or_drop)(uint64_t key, void *ctx))
+static void index_add(uint64_t key, void *ctx)
 {
-	struct indexing x = { &h->index, a };
+	const struct indexing *x = ctx;
 
-	if (a)
-		exclusive_kept_by(a, put_or_drop, &x);
+	multimap_add(x->index, key, x->is);
+}
+
+static void index_replace(uint64_t key, void *ctx)
+{
+	const struct indexing *x = ctx;
+
+	multimap_replace(x->index, key, x->was, x->is);
+}
+
+/* Most of the time an app has changed in what is not looked for. */
+static void index_app(struct holdings *h, struct holding *was, struct holding *is)
+{
+	struct indexing x = { &h->index, was, is };
+
+	if (was && is && exclusive_are_kept_alike(was, is)) {
+		exclusive_kept_by(is, index_replace, &x);
+		return;
+	}
+	if (was)
+		exclusive_kept_by(was, index_drop, &x);
+	if (is)
+		exclusive_kept_by(is, index_add, &x);
 }
 
 static bool is_same_app(const struct holding *a, const char *uid)
@@ -92,13 +104,12 @@ static bool is_same_app(const struct holding *a, const char *uid)
 	return a && uid && a->uid && str_eq(a->uid, uid);
 }
 
-/* Of an app as it was; either may be NULL. */
-static void take_place(struct holdings *h, struct holding *old, struct holding *new)
+/* What an app was makes room for what it is. */
+static void take_place(struct holdings *h, struct holding *was, struct holding *is)
 {
-	index_app(h, old, index_drop);
-	index_app(h, new, index_put);
-	if (new &&is_same_app(old, new->uid))
-		new->claimed = old->claimed;
+	index_app(h, was, is);
+	if (is && is_same_app(was, is->uid))
+		is->claimed = was->claimed;
 }
 
 static void put(struct holdings *h, struct map *to, const struct json *object, void *value)
@@ -194,12 +205,14 @@ static void compare(const struct question *q, const struct holding *other)
 	faults_done(&found);
 }
 
+struct near_app {
+	const struct holding *app;
+};
+
 /* The apps that have a key in common with one. */
 struct near {
 	const struct multimap *index;
-	struct {
-		const struct holding *app;
-	} * v;
+	struct near_app *v;
 	size_t n;
 };
 
@@ -263,7 +276,7 @@ void holdings_bury(struct holdings *h, const struct json *object)
 
 	(void)pthread_mutex_lock(&h->lock);
 	gone = map_take(h->apps, key);
-	index_app(h, gone, index_drop);
+	index_app(h, gone, NULL);
 	if (gone)
 		map_put(h->ghosts, key, gone);
 	(void)pthread_mutex_unlock(&h->lock);

@@ -40,14 +40,30 @@ void multimap_add(struct multimap *m, uint64_t key, void *value)
 	m->n++;
 }
 
-void multimap_remove(struct multimap *m, uint64_t key, const void *value)
+/* The entry; m->n: there is none. */
+static size_t place_of(const struct multimap *m, uint64_t key, const void *value)
 {
 	size_t at = multimap_find(m, key);
 
 	while (at < m->n && m->v[at].key == key && m->v[at].value != value)
 		at++;
-	if (at == m->n || m->v[at].key != key)
+	return at < m->n && m->v[at].key == key ? at : m->n;
+}
+
+void multimap_remove(struct multimap *m, uint64_t key, const void *value)
+{
+	size_t at = place_of(m, key, value);
+
+	if (at == m->n)
 		return;
 	m->n--;
 	memmove(m->v + at, m->v + at + 1, (m->n - at) * sizeof(m->v[0]));
+}
+
+void multimap_replace(struct multimap *m, uint64_t key, const void *old, void *value)
+{
+	size_t at = place_of(m, key, old);
+
+	if (at < m->n)
+		m->v[at].value = value;
 }

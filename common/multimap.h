@@ -23,6 +23,8 @@ void multimap_done(struct multimap *m);
 void multimap_add(struct multimap *m, uint64_t key, void *value);
 /* Of several that are the same, the first; nothing when it is not there. */
 void multimap_remove(struct multimap *m, uint64_t key, const void *value);
+/* Puts another value in the place of one; nothing when it is not there. */
+void multimap_replace(struct multimap *m, uint64_t key, const void *old, void *value);
 /* Where the entries of a key begin, or would. */
 size_t multimap_find(const struct multimap *m, uint64_t key);
 

@@ -85,6 +85,26 @@ static void test_apps(void **state)
 	rivals_are(h, "acme/second", "");
 }
 
+/* What is found is what the app is now, whether or not what it is found by has changed. */
+static void test_changes(void **state)
+{
+#define Z_ON(host, more) "bucket: {name: 's3://cells/z'}, hostnames: [" host "]" more
+	cleanup_holdings struct holdings *h = holdings_new();
+	const char *other = "bucket: {name: 's3://cells/o'}, hostnames: [a.example.com]";
+
+	(void)state;
+	put(h, "z", "2026-01-01T00:00:00Z", Z_ON("a.example.com", ", ingress: {path: /p}"));
+	assert_int_equal(judge(h, "other", "null", other, false), 0); /* another path */
+	put(h, "z", "2026-01-01T00:00:00Z", Z_ON("a.example.com", ""));
+	assert_int_equal(judge(h, "other", "null", other, false), 1);
+	put(h, "z", "2026-01-01T00:00:00Z", Z_ON("b.example.com", ""));
+	assert_int_equal(judge(h, "other", "null", other, false), 0);
+	put(h, "z", "2026-01-01T00:00:00Z", Z_ON("b.example.com, a.example.com", ""));
+	assert_int_equal(judge(h, "other", "null", other, false), 1);
+	rivals_are(h, "acme/z", "");
+#undef Z_ON
+}
+
 static void test_stores(void **state)
 {
 	cleanup_holdings struct holdings *h = holdings_new();
@@ -212,9 +232,9 @@ static void test_app(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_apps),   cmocka_unit_test(test_stores),
-		cmocka_unit_test(test_claims), cmocka_unit_test(test_ghosts),
-		cmocka_unit_test(test_app),
+		cmocka_unit_test(test_apps),   cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_stores), cmocka_unit_test(test_claims),
+		cmocka_unit_test(test_ghosts), cmocka_unit_test(test_app),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

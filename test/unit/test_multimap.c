@@ -30,6 +30,12 @@ static void entries_of_a_key_follow_each_other(void **state)
 	multimap_remove(&m, 7, &values[0]);
 	assert_int_equal(m.n, 3);
 	assert_ptr_equal(m.v[multimap_find(&m, 7)].value, &values[2]);
+	multimap_replace(&m, 7, &values[2], &values[3]);
+	assert_ptr_equal(m.v[multimap_find(&m, 7)].value, &values[3]);
+	multimap_replace(&m, 7, &values[2], &values[1]); /* it is not there any more */
+	multimap_replace(&m, 8, &values[1], &values[2]);
+	assert_ptr_equal(m.v[multimap_find(&m, 7)].value, &values[3]);
+	assert_int_equal(m.n, 3);
 	multimap_done(&m);
 }
 
