@@ -13,7 +13,7 @@
  * remembers uid and resourceVersion of every object, so a list after trouble reports exactly what
  * changed meanwhile: deletions that were missed come as DELETED, an object that was deleted and
  * made again under its name as DELETED and ADDED; an object that did not change is not reported. A
- * list that fails half way reports no deletion.
+ * list that fails half way reports no deletion. For a kind that is `unremembered` all this is its relist function's.
  */
 #ifndef COMMON_KUBE_WATCH_H
 #define COMMON_KUBE_WATCH_H
@@ -47,9 +47,8 @@ typedef void kube_watch_handler(void *ctx, size_t kind, enum kube_watch_type typ
 
 /*
  * For a cache that also takes in answers to its own writes: a list after the first one (of a kind that is unremembered:
- * each one), step by step. Whoever keeps objects
- * by resourceVersion needs it after a restore of the server, when the true state has a smaller one than what is kept, and
- * what the server has forgotten may never have been seen by the watch.
+ * each one), step by step. Whoever keeps objects by resourceVersion needs it after a restore of the server, when the true
+ * state has a smaller one than what is kept, and what the server has forgotten may never have been seen by the watch.
  */
 enum kube_relist_at {
 	KUBE_LIST_BEGINS,
