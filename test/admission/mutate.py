@@ -22,9 +22,11 @@ CALLS = {"common/store_rules.c": "fault_add|credential", "common/policy.c": "fau
          "common/workerapp.c": "fault_add", "common/workerapp_fields.c": "fault_add", "webhook/review.c": "fault_add"}
 for f in RULES:
     CALLS[f] = "fault_add|judge_range|judge_length|judge_object_name|judge_warn|change|needs|gateway_part|credential|map|peers|selector|labels"
-# What the table cannot say: a request without an object; an unknown field, which an API server drops before it asks anybody.
-TESTS = ["admission_table", "review", "validate"]
-ALSO = {"webhook/review.c": "review", "common/store_rules.c": "validate", "common/workerapp_fields.c": "validate"}
+# What the table cannot say: a request without an object; an unknown field, which an API server drops before it asks anybody;
+# what of two that have nothing in common nobody compares.
+TESTS = ["admission_table", "review", "validate", "exclusive"]
+ALSO = {"webhook/review.c": "review", "common/store_rules.c": "validate", "common/workerapp_fields.c": "validate",
+        "common/exclusive.c": "exclusive"}
 
 # WHAT IS BROKEN @ file @ what stands there @ what stands there instead
 EDGES = r"""
@@ -137,6 +139,10 @@ a wildcard over another's name@exclusive@ || covers(a, b)@
 a name under another's wildcard@exclusive@ || covers(b, a)@
 wildcards of one namespace@exclusive@if (same_namespace)\n\t\treturn same_path@if (same_namespace && same_path)\n\t\treturn same_path
 what is covered needs a dot@exclusive@str_ends(host, wild + 1)@str_ends(host, wild + 2)
+what lies under a prefix is not found@exclusive@if (ask)\n\t\tto->f(key_of(UNDER, of@if (false)\n\t\tto->f(key_of(UNDER, of
+what lies above a prefix is not found@exclusive@to->f(key_of(ask ? AT : UNDER, of, p, n), to->ctx)@(void)of
+names under a wildcard are not found@exclusive@if (ask && str_starts(host, "*."))@if (false)
+wildcards over a name are not found@exclusive@to->f(key_of(AT, "*", dot, strlen(dot)), to->ctx)@(void)dot
 """
 FILES = {"rules": "common/workerapp_rules.c", "store": "common/store_rules.c", "policy": "common/policy.c",
          "exclusive": "common/exclusive.c", "review": "webhook/review.c"}

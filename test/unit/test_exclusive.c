@@ -226,6 +226,7 @@ static void test_hosts(void **state)
 	hosts("hostnames: [b.example.com, '*.example.com']", "namespace: acme", NULL);
 	hosts("hostnames: ['*.example.org', example.com, b.a.example.com]", "namespace: other",
 	      NULL);
+	hosts("hostnames: ['*.ample.com']", "namespace: other", NULL);
 	hosts("replicas: 3", "namespace: other", NULL);
 }
 
