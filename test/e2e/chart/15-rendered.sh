@@ -1,4 +1,5 @@
-# What the chart renders for each file of values of test/chart/cases is taken by the API server, strictly, by server-side dry run: with
+# What the chart renders for each file of values of test/chart/cases is taken by the API server, strictly, by server-side dry run as an
+# upgrade of the release (as Helm: the ports of another manager would stay beside the new ones): with
 # the definitions of cert-manager and the Prometheus operator; and so are the plain manifests.
 "$root/test/neighbours/crds" "$root/build/crds" cert-manager prometheus > /dev/null
 for name in cert-manager prometheus; do kubectl apply --server-side -f "$root/build/crds/$name.yaml" > /dev/null; done
@@ -6,7 +7,7 @@ kubectl wait --for=condition=Established --timeout=20s -f "$root/build/crds/cert
 for name in team-a team-b shop; do kubectl create namespace $name > /dev/null; done
 chart=/tmp/bed-$BED_NAME/chart
 taken() { # RENDERED
-	kubectl apply --server-side --force-conflicts --dry-run=server --validate=strict --field-manager=dry -f "$1" > "$chart/taken" 2>&1 || { tail -n 5 "$chart/taken"; return 1; }
+	kubectl apply --server-side --force-conflicts --dry-run=server --validate=strict --field-manager=helm -f "$1" > "$chart/taken" 2>&1 || { tail -n 5 "$chart/taken"; return 1; }
 	! grep -i warning "$chart/taken"
 }
 files=0
