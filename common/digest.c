@@ -3,8 +3,8 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <string.h>
 #include <stdlib.h>
+#include <string.h>
 
 void digest_sha256(const void *data, size_t n, unsigned char out[DIGEST_BYTES])
 {

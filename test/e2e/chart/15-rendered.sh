@@ -1,6 +1,6 @@
 # What the chart renders for each file of values of test/chart/cases is taken by the API server, strictly, by server-side dry run as an
-# upgrade of the release (as Helm: the ports of another manager would stay beside the new ones): with
-# the definitions of cert-manager and the Prometheus operator; and so are the plain manifests.
+# upgrade of the release (as Helm: the ports of another manager would stay beside the new ones), with the definitions of cert-manager
+# and the Prometheus operator; and so are the plain manifests.
 "$root/test/neighbours/crds" "$root/build/crds" cert-manager prometheus > /dev/null
 for name in cert-manager prometheus; do kubectl apply --server-side -f "$root/build/crds/$name.yaml" > /dev/null; done
 kubectl wait --for=condition=Established --timeout=20s -f "$root/build/crds/cert-manager.yaml" -f "$root/build/crds/prometheus.yaml" > /dev/null
