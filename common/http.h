@@ -143,7 +143,7 @@ void http_pool_put(struct http_pool *p, struct http_client *c);
 struct http_batch;
 
 struct http_batch_limits {
-	int in_flight; /* at once, >= 1 */
+	int in_flight; /* at most at once, >= 1; fewer while all answer quickly */
 	int slow_in_flight; /* the same for those of http_batch_add_slow, which take none of the others' places */
 	int64_t request_ms; /* each request, connecting included */
 	/* The whole run: what has not ended by then is ERR_TIMEOUT, what has not even begun ERR_THROTTLED. */

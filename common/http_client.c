@@ -140,6 +140,7 @@ struct get {
 	bool over;
 };
 
+enum { FIRST_PLACES = 32, STEP_MS = 20 };
 enum { LANES = 2 }; /* the usual one, and that of the slow */
 
 struct http_batch {
@@ -150,6 +151,9 @@ struct http_batch {
 	size_t next[LANES];
 	int in_flight[LANES];
 	size_t over;
+	int places;	    /* of the usual lane, by now */
+	int64_t counted_ms; /* when answers were last counted */
+	size_t over_then;
 	http_batch_done *done;
 	void *ctx;
 };
@@ -242,6 +246,22 @@ static void lane_start(struct http_batch *b, int lane, int places,
 	}
 }
 
+/*
+ * A transfer costs memory, and each event a look at all of them, so a lane begins with few places. Peers that answer at
+ * once never need more; while they take their time, so that a place is not free again within STEP_MS, places double.
+ */
+static void lane_widen(struct http_batch *b, const struct http_batch_limits *limits)
+{
+	int64_t now = clock_mono_ms();
+
+	if (now - b->counted_ms < STEP_MS)
+		return;
+	if (b->next[0] < b->n && b->over - b->over_then < (size_t)b->places)
+		b->places = b->places * 2 < limits->in_flight ? b->places * 2 : limits->in_flight;
+	b->counted_ms = now;
+	b->over_then = b->over;
+}
+
 /* Ends what has not ended. */
 static void batch_cut(struct http_batch *b, bool canceled)
 {
@@ -272,6 +292,9 @@ int http_batch_run(struct http_batch *b, const struct http_batch_limits *limits,
 	int64_t end = clock_mono_ms() + limits->batch_ms, left;
 	int r = 0;
 
+	b->places = limits->in_flight < FIRST_PLACES ? limits->in_flight : FIRST_PLACES;
+	b->counted_ms = clock_mono_ms();
+	b->over_then = 0;
 	b->done = done;
 	b->ctx = ctx;
 	http_loop_hold(b->loop, limits->max_held);
@@ -279,8 +302,11 @@ int http_batch_run(struct http_batch *b, const struct http_batch_limits *limits,
 		left = end - clock_mono_ms();
 		if (left <= 0)
 			break;
-		lane_start(b, 0, limits->in_flight, limits);
+		lane_widen(b, limits);
+		lane_start(b, 0, b->places, limits);
 		lane_start(b, 1, limits->slow_in_flight > 0 ? limits->slow_in_flight : 1, limits);
+		if (b->next[0] < b->n && b->places < limits->in_flight && left > STEP_MS)
+			left = STEP_MS;
 		r = http_loop_run(b->loop, left);
 		if (r < 0)
 			break;

@@ -330,7 +330,7 @@ static void test_pool(void **state)
 
 /* --- batch ------------------------------------------------------------------------------------ */
 
-enum { GETS = 20 };
+enum { GETS = 100, WIDE = 80 };
 
 struct tally {
 	int calls[GETS]; /* by tag */
@@ -447,6 +447,47 @@ static void test_batch_slow_lane(void **state)
 	script_stop(s);
 }
 
+struct wide {
+	struct script *s;
+	struct http_cancel *cancel;
+	bool seen;
+};
+
+static void *cancel_when_wide(void *p)
+{
+	struct wide *w = p;
+
+	w->seen = script_wait(w->s, WIDE);
+	http_cancel_trigger(w->cancel);
+	return NULL;
+}
+
+/* A lane begins with a few places, but peers that take their time get all of them. */
+static void test_batch_widens(void **state)
+{
+	static const struct script_step steps[] = {
+		{ .want = "GET /silent", .end = SCRIPT_SILENT, .again = true },
+	};
+	struct wide w = { .s = script_start(steps, 1, NULL), .cancel = http_cancel_new() };
+	struct http_batch *b = http_batch_new(w.cancel);
+	struct http_batch_limits limits = {
+		.in_flight = WIDE, .request_ms = 60000, .batch_ms = 60000, .max_response = 9
+	};
+	struct tally t = { .cancel = NULL };
+	pthread_t thread;
+
+	(void)state;
+	add_gets(b, w.s, "/silent", 0, GETS);
+	assert_int_equal(pthread_create(&thread, NULL, cancel_when_wide, &w), 0);
+	assert_int_equal(http_batch_run(b, &limits, tally_done, &t), -ERR_CANCELED);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_true(w.seen);
+	assert_int_equal(script_count(w.s), WIDE);
+	http_batch_free(b);
+	http_cancel_free(w.cancel);
+	script_stop(w.s);
+}
+
 static void test_batch_cancel(void **state)
 {
 	static const struct script_step steps[] = {
@@ -513,7 +554,8 @@ int main(void)
 		cmocka_unit_test(test_tls),	     cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_wake),	     cmocka_unit_test(test_pool),
 		cmocka_unit_test(test_batch),	     cmocka_unit_test(test_batch_slow_lane),
-		cmocka_unit_test(test_batch_cancel), cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_batch_widens), cmocka_unit_test(test_batch_cancel),
+		cmocka_unit_test(test_texts),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);
