@@ -414,6 +414,36 @@ static int leftovers(const struct rollout_obs *o)
 	return n;
 }
 
+/* A watch or a sweep tells when it has ended; time alone only finds out why it lasts. */
+static bool is_told(enum rollout_reason reason)
+{
+	switch ((int)reason) {
+	case ROLLOUT_LEAVING:
+	case ROLLOUT_CONTROLLER:
+	case ROLLOUT_MISSING:
+	case ROLLOUT_TERMINATING:
+	case ROLLOUT_NOT_READY:
+	case ROLLOUT_STUCK:
+	case ROLLOUT_UNREACHABLE:
+	case ROLLOUT_PODS_LEFT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The longer nothing has changed the later: ten thousand apps that wait for ever cost next to nothing. */
+static int64_t later_and_later(const struct rollout_obs *o)
+{
+	int64_t ms = o->quiet / 2;
+
+	if (o->quiet < ROLLOUT_PATIENCE_MS && ms > ROLLOUT_PATIENCE_MS - o->quiet)
+		ms = ROLLOUT_PATIENCE_MS - o->quiet; /* what it decides is decided then */
+	if (ms < o->recheck)
+		return o->recheck;
+	return ms < ROLLOUT_RECHECKS * o->recheck ? ms : ROLLOUT_RECHECKS * o->recheck;
+}
+
 void rollout_decide(const struct rollout_obs *obs, struct rollout_decision *ret)
 {
 	struct rollout_decision d = {
@@ -445,5 +475,7 @@ void rollout_decide(const struct rollout_obs *obs, struct rollout_decision *ret)
 	/* Room for the one that a step takes down, beside those that are down already and were forgiven. */
 	if (obs->budget && d.write != ROLLOUT_WRITE_NONE)
 		d.budget = d.write == ROLLOUT_WRITE_STEP ? unavailable(obs) + 1 : 1;
+	if (d.requeue > 0 && is_told(d.reason))
+		d.requeue = later_and_later(obs);
 	*ret = d;
 }

@@ -38,6 +38,7 @@ enum {
 	ROLLOUT_PODS = 1024,
 	ROLLOUT_REST = 2147483647,    /* the partition of a fleet at rest */
 	ROLLOUT_PATIENCE_MS = 120000, /* how long a pod without a fault may take to become Ready */
+	ROLLOUT_RECHECKS = 30, /* the longest pause between looks at a fleet, in obs.recheck */
 };
 
 /* Why a pod does not come up. */

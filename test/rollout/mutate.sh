@@ -98,6 +98,10 @@ mutations() {
 	fed without the gates|s/if \(gates_hold\(o, o->replicas, ordinal \+ 1, true, d\)\)\n\t\treturn;/;/
 	fed with those below|s/(ROLLOUT_WRITE_STEP, o->replicas, )ordinal\)/\1o->partition)/
 	no requeue|s/\.requeue = obs->recheck/.requeue = 0/
+	looked at as often for ever|s/d\.requeue = later_and_later/(void)later_and_later/
+	ever later without an end|s/return ms < ROLLOUT_RECHECKS \* o->recheck \? ms : [^;]*;/return ms;/
+	patience ends unseen|s/ms = ROLLOUT_PATIENCE_MS - o->quiet;/;/
+	a gate is looked at ever later|s/default:\n\t\treturn false;\n\t\}\n\}\n\n\/\* The longer/default:\n\t\treturn true;\n\t}\n}\n\n\/* The longer/
 	a write keeps the requeue|s/\td->requeue = 0;\n\}\n\nstatic int pods_left/}\n\nstatic int pods_left/
 	X
 }

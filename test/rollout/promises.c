@@ -561,6 +561,17 @@ static void check_reason(const struct rollout_decision *d)
 		check_fleet_reason(d);
 }
 
+/* When it has to be looked at again: what no watch tells at every recheck, the rest once half as much time has passed again. */
+static int64_t latest(enum rollout_reason reason)
+{
+	bool told = reason == ROLLOUT_LEAVING || reason == ROLLOUT_CONTROLLER ||
+		    reason == ROLLOUT_MISSING || reason == ROLLOUT_TERMINATING ||
+		    reason == ROLLOUT_NOT_READY || reason == ROLLOUT_STUCK ||
+		    reason == ROLLOUT_UNREACHABLE || reason == ROLLOUT_PODS_LEFT;
+
+	return told && obs->quiet / 2 > obs->recheck ? obs->quiet / 2 : obs->recheck;
+}
+
 void promises_check(const struct rollout_obs *of, struct promises_tally *tally)
 {
 	struct rollout_decision decision;
@@ -577,7 +588,7 @@ void promises_check(const struct rollout_obs *of, struct promises_tally *tally)
 		must(d->reason == ROLLOUT_NOTHING && d->requeue == 0 && d->ordinal == -1);
 		return;
 	}
-	must(d->write == ROLLOUT_WRITE_NONE ? d->requeue > 0 && d->requeue <= obs->recheck
+	must(d->write == ROLLOUT_WRITE_NONE ? d->requeue > 0 && d->requeue <= latest(d->reason)
 					    : d->requeue == 0);
 	check_reason(d);
 }

@@ -456,6 +456,42 @@ static void thousand_pods(void **state)
 	assert_int_equal(tally.writes[ROLLOUT_WRITE_NONE], 2);
 }
 
+/* A pod that does not become Ready: looked at later and later, but when patience ends. A gate: at every recheck. */
+static void looks_at_what_waits(void **state)
+{
+	static const struct {
+		int64_t quiet, requeue;
+	} cases[] = {
+		{ 0, RECHECK },
+		{ 2 * RECHECK, RECHECK },
+		{ 40000, 20000 },
+		{ 90000, 30000 },
+		{ PATIENCE - 1, RECHECK },
+		{ PATIENCE, 60000 },
+		{ 60 * RECHECK - 2, 30 * RECHECK - 1 },
+		{ INT64_MAX, 30 * RECHECK },
+	};
+	struct rollout_decision d;
+
+	(void)state;
+	start_plain(1);
+	obs.replicas = obs.want = 1;
+	obs.partition = ROLLOUT_REST;
+	obs.remembered = -1;
+	obs.swept = obs.settled = true;
+	obs.pods[0] = (struct rollout_pod){ .exists = true, .updated = true };
+	for (size_t i = 0; i < array_len(cases); i++) {
+		obs.quiet = cases[i].quiet;
+		rollout_decide(&obs, &d);
+		assert_int_equal(d.reason, ROLLOUT_NOT_READY);
+		assert_int_equal(d.requeue, cases[i].requeue);
+	}
+	obs.pods[0].ready = true;
+	rollout_decide(&obs, &d);
+	assert_int_equal(d.reason, ROLLOUT_NOT_AVAILABLE);
+	assert_int_equal(d.requeue, RECHECK);
+}
+
 /* Somebody has scaled the StatefulSet by hand beyond every slot: what is not seen is not read (UBSan's bounds). */
 static void more_pods_than_slots(void **state)
 {
@@ -486,6 +522,7 @@ int main(void)
 		cmocka_unit_test_setup(four_pods, begin),
 		cmocka_unit_test_setup(large_fleets_at_random, begin),
 		cmocka_unit_test_setup(thousand_pods, begin),
+		cmocka_unit_test_setup(looks_at_what_waits, begin),
 		cmocka_unit_test_setup(more_pods_than_slots, begin),
 	};
 
