@@ -32,22 +32,26 @@ const struct kube_kind cache_kinds[CACHE_KINDS] = {
 			true },
 };
 
-static void free_entry(void *p)
-{
-	struct entry *x = p;
-
-	free(x->body);
-	free(x);
-}
-
 const char *entry_uid(const struct entry *x)
 {
-	return x->names;
+	return x->bytes + x->names;
 }
 
 const char *entry_version(const struct entry *x)
 {
-	return x->names + strlen(x->names) + 1;
+	const char *uid = entry_uid(x);
+
+	return uid + strlen(uid) + 1;
+}
+
+const struct squeezed *entry_body(const struct entry *x)
+{
+	return x->body ? (const void *)(x->bytes + x->body) : NULL;
+}
+
+const union entry_brief *entry_brief(const struct entry *x)
+{
+	return (const void *)x->bytes;
 }
 
 static void free_pod_set(void *p)
@@ -64,7 +68,7 @@ struct cache *cache_new(void)
 
 	(void)pthread_mutex_init(&c->lock, NULL);
 	for (int k = 0; k < CACHE_KINDS; k++)
-		c->objects[k] = map_new(k == CACHE_POD ? free_pod_set : free_entry);
+		c->objects[k] = map_new(k == CACHE_POD ? free_pod_set : free);
 	return c;
 }
 
@@ -158,19 +162,25 @@ static char *compact(enum cache_kind kind, const struct json *object)
 	return json_text(copy);
 }
 
-/* What cache_brief() tells, so that nobody has to parse the text for it. */
-static void read_brief(enum cache_kind kind, const struct json *object, struct entry *x)
+static bool has_brief(enum cache_kind kind)
+{
+	return kind == CACHE_APP || kind == CACHE_STATEFULSET;
+}
+
+static union entry_brief read_brief(enum cache_kind kind, const struct json *object)
 {
 	const char *phase = json_get_str(json_get(object, "status"), "phase");
+	union entry_brief brief = { .phase = "" };
 	struct fleet_sts sts;
 
 	if (kind == CACHE_APP && phase)
-		(void)snprintf(x->brief.phase, sizeof(x->brief.phase), "%s", phase);
-	if (kind != CACHE_STATEFULSET)
-		return;
-	fleet_read_sts(object, &sts);
-	x->brief.size.replicas = sts.replicas;
-	x->brief.size.partition = sts.partition;
+		(void)snprintf(brief.phase, sizeof(brief.phase), "%s", phase);
+	if (kind == CACHE_STATEFULSET) {
+		fleet_read_sts(object, &sts);
+		brief.size.replicas = sts.replicas;
+		brief.size.partition = sts.partition;
+	}
+	return brief;
 }
 
 /* Another model; when there is no room for one, the last there is. Its number. */
@@ -197,46 +207,48 @@ static bool is_alike(const struct squeezed *s)
 	return s && (s->size <= s->len / 16 || s->size <= 160);
 }
 
-static void keep_body(struct cache *c, enum cache_kind kind, const void *bytes, size_t len,
-		      struct entry *x)
+/* The caller's. */
+static struct squeezed *squeeze_body(struct cache *c, enum cache_kind kind, const void *bytes,
+				     size_t len, unsigned char *ret_model)
 {
 	struct squeeze_model models[CACHE_MODELS];
+	struct squeezed *best = NULL;
 
 	(void)pthread_mutex_lock(&c->lock);
 	memcpy(models, c->models[kind], sizeof(models));
 	(void)pthread_mutex_unlock(&c->lock);
-	for (int m = CACHE_MODELS - 1; m >= 0 && !is_alike(x->body); m--) {
+	for (int m = CACHE_MODELS - 1; m >= 0 && !is_alike(best); m--) {
 		struct squeezed *s = models[m].bytes ? squeeze(models[m], bytes, len) : NULL;
 
-		if (s && (!x->body || s->size < x->body->size)) {
-			free(x->body);
-			x->body = s;
-			x->model = (unsigned char)m;
+		if (s && (!best || s->size < best->size)) {
+			free(best);
+			best = s;
+			*ret_model = (unsigned char)m;
 		} else {
 			free(s);
 		}
 	}
-	if (is_alike(x->body) || (x->body && models[CACHE_MODELS - 1].bytes))
-		return;
-	free(x->body);
-	x->model = add_model(c, kind, bytes, len);
-	x->body = squeeze(c->models[kind][x->model], bytes, len);
+	if (is_alike(best) || (best && models[CACHE_MODELS - 1].bytes))
+		return best;
+	free(best);
+	*ret_model = add_model(c, kind, bytes, len);
+	return squeeze(c->models[kind][*ret_model], bytes, len);
 }
 
-/* A pod that is no member of a fleet has none. */
-static void make_body(struct cache *c, enum cache_kind kind, const struct json *object,
-		      struct entry *x)
+/* NULL: a pod that is no member of a fleet. */
+static struct squeezed *make_body(struct cache *c, enum cache_kind kind, const struct json *object,
+				  unsigned char *ret_model)
 {
 	if (kind == CACHE_POD) {
 		cleanup(freep) struct fleet_pod *pod = xcalloc(1, sizeof(*pod));
 
-		if (fleet_read_pod(object, pod))
-			keep_body(c, kind, pod, sizeof(*pod), x);
-	} else {
-		cleanup(freep) char *text = compact(kind, object);
-
-		keep_body(c, kind, text, strlen(text), x);
+		return fleet_read_pod(object, pod)
+			       ? squeeze_body(c, kind, pod, sizeof(*pod), ret_model)
+			       : NULL;
 	}
+	cleanup(freep) char *text = compact(kind, object);
+
+	return squeeze_body(c, kind, text, strlen(text), ret_model);
 }
 
 static struct entry *make_entry(struct cache *c, enum cache_kind kind, const struct json *object)
@@ -244,13 +256,24 @@ static struct entry *make_entry(struct cache *c, enum cache_kind kind, const str
 	const struct json *meta = json_get(object, "metadata");
 	const char *uid = json_get_str(meta, "uid");
 	const char *version = json_get_str(meta, "resourceVersion");
+	union entry_brief brief = read_brief(kind, object);
+	size_t names = has_brief(kind) ? sizeof(brief) : 0;
 	size_t n = uid ? strlen(uid) + 1 : 1, m = version ? strlen(version) + 1 : 1;
-	struct entry *x = xcalloc(1, sizeof(*x) + n + m);
+	size_t at = (names + n + m + sizeof(unsigned) - 1) / sizeof(unsigned) * sizeof(unsigned);
+	unsigned char model = 0;
+	cleanup(freep) struct squeezed *body = make_body(c, kind, object, &model);
+	size_t size = body ? sizeof(*body) + body->size : 0;
+	struct entry *x = xcalloc(1, sizeof(*x) + at + size);
 
-	memcpy(x->names, uid ? uid : "", n);
-	memcpy(x->names + n, version ? version : "", m);
-	read_brief(kind, object, x);
-	make_body(c, kind, object, x);
+	x->names = (unsigned)names;
+	x->model = model;
+	memcpy(x->bytes, &brief, names);
+	memcpy(x->bytes + names, uid ? uid : "", n);
+	memcpy(x->bytes + names + n, version ? version : "", m);
+	if (body) {
+		x->body = (unsigned)at;
+		memcpy(x->bytes + at, body, size);
+	}
 	return x;
 }
 
@@ -273,7 +296,7 @@ static struct map *place(struct cache *c, enum cache_kind kind, const struct jso
 	set = map_get(c->objects[CACHE_POD], key);
 	if (!set) {
 		set = xcalloc(1, sizeof(*set));
-		set->by_name = map_new(free_entry);
+		set->by_name = map_new(free);
 		map_put(c->objects[CACHE_POD], key, set);
 	}
 	return set->by_name;
@@ -337,7 +360,7 @@ static bool put(struct cache *c, enum cache_kind kind, const struct json *object
 	}
 	(void)pthread_mutex_unlock(&c->lock);
 	if (!newer)
-		free_entry(x);
+		free(x);
 	return newer;
 }
 
@@ -549,6 +572,6 @@ void cache_clear(struct cache *c, enum cache_kind kind)
 {
 	(void)pthread_mutex_lock(&c->lock);
 	map_free(c->objects[kind]);
-	c->objects[kind] = map_new(free_entry);
+	c->objects[kind] = map_new(free);
 	(void)pthread_mutex_unlock(&c->lock);
 }

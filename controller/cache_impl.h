@@ -10,23 +10,32 @@
 #include "common/squeeze.h"
 #include "controller/cache.h"
 
-/* Small: a large cluster has a hundred thousand of them. */
+/* What cache_brief() tells, so that nobody has to parse the text for it. */
+union entry_brief {
+	char phase[16]; /* of a WorkerApp */
+	struct {
+		int replicas, partition;
+	} size; /* of a StatefulSet */
+};
+
+/* Small, and in one piece: a large cluster has a hundred thousand of them. */
 struct entry {
-	/* The object's compact text; of a pod its struct fleet_pod; NULL: a pod that is no member of a fleet. */
-	struct squeezed *body;
-	union {
-		char phase[16]; /* of a WorkerApp */
-		struct {
-			int replicas, partition;
-		} size; /* of a StatefulSet */
-	} brief;
-	unsigned char model; /* of body */
+	unsigned names,
+		body; /* where they begin in bytes; body 0: a pod that is no member of a fleet has none */
+	unsigned char model; /* of the body */
 	bool unlisted;	     /* the list that runs has not shown it, and it was there before */
-	char names[];	     /* UID, NUL, resourceVersion */
+	/*
+	 * Of a WorkerApp and a StatefulSet the brief; the names: UID, NUL, resourceVersion, NUL; and a struct squeezed: the
+	 * object's compact text, of a pod its struct fleet_pod.
+	 */
+	_Alignas(unsigned) char bytes[];
 };
 
 const char *entry_uid(const struct entry *x);
 const char *entry_version(const struct entry *x);
+const struct squeezed *entry_body(const struct entry *x); /* NULL: it has none */
+/* Of one that has it. */
+const union entry_brief *entry_brief(const struct entry *x);
 
 /* The pods of one app. */
 struct pod_set {

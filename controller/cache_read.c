@@ -21,7 +21,7 @@ static struct json *read_text(char *text, const char *uid, const char *version)
 
 struct json *cache_read_entry(const struct cache *c, enum cache_kind kind, const struct entry *x)
 {
-	return read_text(unsqueeze(c->models[kind][x->model], x->body), entry_uid(x),
+	return read_text(unsqueeze(c->models[kind][x->model], entry_body(x)), entry_uid(x),
 			 entry_version(x));
 }
 
@@ -35,11 +35,11 @@ bool cache_brief(struct cache *c, const char *key, struct cache_brief *ret)
 	app = map_get(c->objects[CACHE_APP], key);
 	sts = map_get(c->objects[CACHE_STATEFULSET], sts_key);
 	if (app)
-		memcpy(ret->phase, app->brief.phase, sizeof(ret->phase));
+		memcpy(ret->phase, entry_brief(app)->phase, sizeof(ret->phase));
 	if (app && sts) {
 		(void)snprintf(ret->sts_uid, sizeof(ret->sts_uid), "%s", entry_uid(sts));
-		ret->replicas = sts->brief.size.replicas;
-		ret->partition = sts->brief.size.partition;
+		ret->replicas = entry_brief(sts)->size.replicas;
+		ret->partition = entry_brief(sts)->size.partition;
 	}
 	(void)pthread_mutex_unlock(&c->lock);
 	return app != NULL;
@@ -58,7 +58,7 @@ struct json *cache_get(struct cache *c, enum cache_kind kind, const char *ns, co
 		const struct entry *x = map_get(c->objects[kind], key);
 
 		if (x) {
-			text = unsqueeze(c->models[kind][x->model], x->body);
+			text = unsqueeze(c->models[kind][x->model], entry_body(x));
 			uid = xstrdup(entry_uid(x));
 			version = xstrdup(entry_version(x));
 		}
@@ -110,8 +110,8 @@ static void add_pod(const char *name, void *value, void *ctx)
 	struct collect *all = ctx;
 
 	(void)name;
-	if (x->body) {
-		cleanup(freep) char *bytes = unsqueeze(all->models[x->model], x->body);
+	if (entry_body(x)) {
+		cleanup(freep) char *bytes = unsqueeze(all->models[x->model], entry_body(x));
 
 		memcpy(&all->v[all->n++], bytes, sizeof(all->v[0]));
 	}
