@@ -1,6 +1,7 @@
 #include "controller/claims.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/kube/client.h"
@@ -235,7 +236,8 @@ static int begin(struct turn *t, const char *size, bool *ret_busy, struct err *e
 	}
 	t->memory->reborn = claims_reborn(t->sts, size);
 	t->memory->fields = json_dup(json_path(t->sts, "metadata", "managedFields", NULL));
-	memcpy(t->memory->former, t->facts.uid, sizeof(t->memory->former));
+	free(t->memory->former);
+	t->memory->former = xstrdup(t->facts.uid);
 	r = rebirth_note(t, e);
 	if (!r)
 		r = delete_orphaning(t, e);
@@ -321,7 +323,7 @@ static int recall(struct turn *t, bool *ret_busy, struct err *e)
 	int r;
 
 	if (m->reborn && t->facts.exists && !t->facts.terminating &&
-	    !str_eq(t->facts.uid, m->former))
+	    !(m->former && str_eq(t->facts.uid, m->former)))
 		rebirth_forget(t); /* somebody else was faster */
 	if (t->facts.exists && !half)
 		m->recalled = false;

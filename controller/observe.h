@@ -23,17 +23,17 @@ struct pod_state {
 
 /* What a worker remembers of an app between turns. Losing it only lengthens waits. */
 struct fleet_memory {
-	char app_uid[FLEET_UID]; /* whom all this is about */
-	uint64_t fingerprint;	 /* of StatefulSet and pods; 0: never seen */
-	int64_t changed_ms;	 /* monotonic, when it became this */
-	int64_t empty_ms;	 /* monotonic, since when no pod exists; 0: some do */
+	uint64_t app;	      /* digest_short() of the UID of whom all this is about */
+	uint64_t fingerprint; /* of StatefulSet and pods; 0: never seen */
+	int64_t changed_ms;   /* monotonic, when it became this */
+	int64_t empty_ms;     /* monotonic, since when no pod exists; 0: some do */
 	uint64_t
 		tolerated; /* digest_short() of a StatefulSet that is not stored as it is written: see workload.c */
 	/* of claims.c while it makes the StatefulSet again: what is to be made, and who owned which field; owned */
 	struct json *reborn, *fields;
-	char former[FLEET_UID]; /* of the StatefulSet that reborn was; "": not known */
-	bool recalled;		/* rebirth.c has looked for a note of it */
-	struct damp damp;	/* of the objects that are written */
+	char *former;	  /* UID of the StatefulSet that reborn was; NULL: not known. Owned */
+	bool recalled;	  /* rebirth.c has looked for a note of it */
+	struct damp damp; /* of the objects that are written */
 	/* of children.c: a bit for each cache_kind of which an object was there that the cache has not */
 	unsigned asks_first;
 };

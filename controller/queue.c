@@ -2,19 +2,20 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "common/clock.h"
 #include "common/map.h"
 
 struct item {
-	char *key;
 	bool ready, working, again;
 	int64_t due;   /* monotonic; 0: not delayed */
 	int64_t since; /* monotonic, when it became ready */
 	int64_t held;  /* monotonic, not to be had before */
 	int failures;
 	struct item *next; /* in the list of ready ones */
+	char key[];
 };
 
 struct queue {
@@ -29,14 +30,6 @@ struct queue {
 	struct queue_stats stats;
 };
 
-static void free_item(void *p)
-{
-	struct item *i = p;
-
-	free(i->key);
-	free(i);
-}
-
 struct queue *queue_new(int64_t first_ms, int64_t most_ms)
 {
 	struct queue *q = xcalloc(1, sizeof(*q));
@@ -47,7 +40,7 @@ struct queue *queue_new(int64_t first_ms, int64_t most_ms)
 	(void)pthread_cond_init(&q->wake, &attr);
 	(void)pthread_condattr_destroy(&attr);
 	(void)pthread_mutex_init(&q->lock, NULL);
-	q->items = map_new(free_item);
+	q->items = map_new(free);
 	q->tail = &q->head;
 	q->first_ms = first_ms;
 	q->most_ms = most_ms;
@@ -71,8 +64,8 @@ static struct item *item_of(struct queue *q, const char *key)
 	struct item *i = map_get(q->items, key);
 
 	if (!i) {
-		i = xcalloc(1, sizeof(*i));
-		i->key = xstrdup(key);
+		i = xcalloc(1, sizeof(*i) + strlen(key) + 1);
+		memcpy(i->key, key, strlen(key) + 1);
 		map_put(q->items, key, i);
 	}
 	return i;

@@ -115,7 +115,7 @@ void rebirth_forget(struct turn *t)
 {
 	json_free(take(t->memory->reborn));
 	json_free(take(t->memory->fields));
-	t->memory->former[0] = '\0';
+	free(take(t->memory->former));
 }
 
 void rebirth_done(struct turn *t)

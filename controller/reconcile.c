@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/digest.h"
 #include "common/kube/client.h"
 #include "common/kube/event.h"
 #include "common/log.h"
@@ -41,6 +42,7 @@ static void free_memory(void *p)
 
 	json_free(m->reborn); /* rebirth.c's */
 	json_free(m->fields);
+	free(m->former);
 	damp_done(&m->damp);
 	free(m);
 }
@@ -69,13 +71,14 @@ void reconcile_free(struct reconciler *r)
 /* What is remembered of an earlier app of that name is no business of this one. */
 static struct fleet_memory *memory_of(struct reconciler *r, const char *key, const char *uid)
 {
+	uint64_t app = digest_short(uid, strlen(uid));
 	struct fleet_memory *m;
 
 	(void)pthread_mutex_lock(&r->lock);
 	m = map_get(r->memories, key);
-	if (!m || !str_eq(m->app_uid, uid)) {
+	if (!m || m->app != app) {
 		m = xcalloc(1, sizeof(*m));
-		(void)snprintf(m->app_uid, sizeof(m->app_uid), "%s", uid);
+		m->app = app;
 		map_put(r->memories, key, m);
 	}
 	(void)pthread_mutex_unlock(&r->lock);
