@@ -38,8 +38,8 @@ struct input {
 	}
 
 /*
- * Adds the objects of a file, in order; "-" is stdin. An object of kind List (or FooList) counts as its items. On failure
- * nothing is added: ERR_NOT_FOUND and such for the file, ERR_INVALID "FILE: line 3: ...".
+ * Adds the objects of a file, in order; "-" is stdin. An object of kind List (or FooList) counts as its items. On
+ * failure nothing is added: ERR_NOT_FOUND and such for the file, ERR_INVALID "FILE: line 3: ...".
  */
 int input_read(struct input *in, const char *file, FILE *stdin_, struct err *e);
 void input_done(struct input *in);

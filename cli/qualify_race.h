@@ -24,8 +24,8 @@ struct race_result {
 };
 
 /*
- * Each round: all writers create the same key at the same moment, then all replace the same state of it; exactly one of each
- * may win. 0, or an error when the store cannot be used at all.
+ * Each round: all writers create the same key at the same moment, then all replace the same state of it; exactly one
+ * of each may win. 0, or an error when the store cannot be used at all.
  */
 int race_run(const struct race_opts *o, struct race_result *ret, struct err *e);
 

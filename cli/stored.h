@@ -13,8 +13,8 @@ struct strlist;
 struct stored; /* opaque; used by one thread */
 
 /*
- * kubeconfig, context and namespace as of kubectl's flags of these names; NULL or "": what kubectl takes without them. Nothing
- * is asked yet. ERR_NOT_FOUND and ERR_INVALID name the file.
+ * kubeconfig, context and namespace as of kubectl's flags of these names; NULL or "": what kubectl takes without
+ * them. Nothing is asked yet. ERR_NOT_FOUND and ERR_INVALID name the file.
  */
 int stored_open(const char *kubeconfig, const char *context, const char *namespace,
 		struct stored **ret, struct err *e);
@@ -22,14 +22,14 @@ void stored_close(struct stored *s);
 define_cleanup(struct stored *, stored_close);
 
 /*
- * The stored object of that kind with object's namespace (or the namespace above, when it names none) and name; *ret is the
- * caller's, NULL: there is none, also when object has no name of its own. Errors are those of kube_get.
+ * The stored object of that kind with object's namespace (or the namespace above, when it names none) and name; *ret
+ * is the caller's, NULL: there is none, also when object has no name of its own. Errors are those of kube_get.
  */
 int stored_get(struct stored *s, const struct kube_kind *kind, const struct json *object,
 	       struct json **ret, struct err *e);
 /*
- * The objects of that kind that a label selector (NULL: all) chooses, as a list with "items": of the namespace above, or of
- * all namespaces. Errors are those of kube_list.
+ * The objects of that kind that a label selector (NULL: all) chooses, as a list with "items": of the namespace above,
+ * or of all namespaces. Errors are those of kube_list.
  */
 int stored_list(struct stored *s, const struct kube_kind *kind, bool everywhere,
 		const char *selector, struct json **ret, struct err *e);

@@ -141,8 +141,8 @@ static void tell(struct run *run, const struct input_object *o, const struct fau
 }
 
 /*
- * The object as the webhook fills it in; the caller's. The list of what was filled before is the stored object's: whoever
- * applies a manifest without that annotation does not take it away.
+ * The object as the webhook fills it in; the caller's. The list of what was filled before is the stored object's:
+ * whoever applies a manifest without that annotation does not take it away.
  */
 static struct json *filled(const struct run *run, const struct json *object,
 			   const struct json *before)

@@ -53,8 +53,9 @@ void exclusive_judge(const struct holding *mine, const struct holding_store *my_
 /* Whether of two apps with these host names, each a name or "*." and a name, only one can have its own. */
 bool exclusive_hosts_clash(const char *a, const char *b, bool same_namespace, bool same_path);
 /*
- * Numbers by which those that cannot both have what they hold find each other: one of those that a is asked by is among those
- * that b is kept by. Of a few, each is compared then; with all, each app would be compared with every other one.
+ * Numbers by which those that cannot both have what they hold find each other: one of those that a is asked by is
+ * among those that b is kept by. Of a few, each is compared then; with all, each app would be compared with every
+ * other one.
  */
 void exclusive_kept_by(const struct holding *b, void (*f)(uint64_t key, void *ctx), void *ctx);
 void exclusive_asked_by(const struct holding *a, void (*f)(uint64_t key, void *ctx), void *ctx);

@@ -3,8 +3,8 @@
  *
  * Rules that hold for every request: https only unless the request says plain_ok; TLS 1.2 or newer and verified; no
  * redirects; no proxy unless the request says proxy_env; no signals; HTTP/1.1; the answer's body never longer than
- * max_response; a connect timeout; TCP keep-alive. Every wait is curl_multi_poll and ends at once when its http_cancel is
- * triggered or it is woken.
+ * max_response; a connect timeout; TCP keep-alive. Every wait is curl_multi_poll and ends at once when its
+ * http_cancel is triggered or it is woken.
  *
  * Three ways to use it, from the simple to the general:
  *	http_client	one thread, one blocking request at a time; keeps its connections

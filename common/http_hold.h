@@ -1,8 +1,8 @@
 /*
  * http_hold.h - how much memory the answers of one loop take together, while they are read.
  *
- * A body of up to HTTP_HOLD_FREE bytes is never made to wait. A longer one waits while all of them are over the limit; but
- * one, the first that came upon the limit, goes on to its end, so that there always is an end.
+ * A body of up to HTTP_HOLD_FREE bytes is never made to wait. A longer one waits while all of them are over the
+ * limit; but one, the first that came upon the limit, goes on to its end, so that there always is an end.
  */
 #ifndef COMMON_HTTP_HOLD_H
 #define COMMON_HTTP_HOLD_H

@@ -1,8 +1,8 @@
 /*
  * http_room.h - transfers, as the files of the HTTP client share them, and the memory that their answers take together.
  *
- * Over the limit (http_hold.h) a longer body waits. Not behind one that is many times as long, though: that one is ended,
- * so that who sends slowly and without end cannot keep all others waiting.
+ * Over the limit (http_hold.h) a longer body waits. Not behind one that is many times as long, though: that one is
+ * ended, so that who sends slowly and without end cannot keep all others waiting.
  */
 #ifndef COMMON_HTTP_ROOM_H
 #define COMMON_HTTP_ROOM_H
@@ -44,8 +44,8 @@ struct http_loop {
 
 /* A body is about to get n more bytes. False: it has to wait (paused), or was ended (evicted). */
 bool http_room_take(struct http_transfer *t, size_t n);
-/* What the body of a transfer took is free, and the transfer no longer in the loop's list; those who wait go on, or find
- * that they have to wait still. */
+/* What the body of a transfer took is free, and the transfer no longer in the loop's list; those who wait go on, or
+ * find that they have to wait still. */
 void http_room_give(struct http_loop *l, struct http_transfer *t);
 
 #endif

@@ -136,7 +136,9 @@ static bool may_give_back(const struct httpd *h)
 	return h->swollen && h->in_progress == 0;
 }
 
-/* What large bodies took stays with the allocator, in pieces, until it is told; while requests come it is used again. */
+/*
+ * What large bodies took stays with the allocator, in pieces, until it is told; while requests come it is used again.
+ */
 static void give_back(struct httpd *h)
 {
 	if (!may_give_back(h) || h->now - h->last_request < GIVE_BACK_MS)

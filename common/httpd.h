@@ -79,8 +79,8 @@ struct httpd_options {
 	void (*on_reload)(void *ctx, const struct err *e);
 	void *reload_ctx;
 	/*
-	 * 0: 1000; fewer where descriptors are short. One more takes the place of the connection that has been without a
-	 * request for the longest time.
+	 * 0: 1000; fewer where descriptors are short. One more takes the place of the connection that has been
+	 * without a request for the longest time.
 	 */
 	unsigned max_connections;
 	size_t max_in_flight; /* bytes of all bodies together; 0: 64 MiB */

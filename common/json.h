@@ -76,7 +76,9 @@ const char *json_str(const struct json *j);
 const char *json_get_str(const struct json *j, const char *name);
 /* Is the member that string? */
 bool json_is(const struct json *j, const char *name, const char *value);
-/* The first object of an array with that string member: the condition of a type, the container of a name. NULL: none. */
+/*
+ * The first object of an array with that string member: the condition of a type, the container of a name. NULL: none.
+ */
 const struct json *json_find(const struct json *array, const char *name, const char *value);
 /* False (ret untouched) unless j is an integer. */
 bool json_int(const struct json *j, int64_t *ret);

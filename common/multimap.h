@@ -1,7 +1,8 @@
 /*
  * multimap.h - values by number, any number of them for each: a sorted array, sixteen bytes for a value.
  *
- * For looking up what hashes to the same number, often, in what changes seldom: to add or remove moves what is behind it.
+ * For looking up what hashes to the same number, often, in what changes seldom: to add or remove moves what is behind
+ * it.
  */
 #ifndef COMMON_MULTIMAP_H
 #define COMMON_MULTIMAP_H

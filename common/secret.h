@@ -1,6 +1,6 @@
 /*
- * secret.h - a credential in memory: wiped when it is freed or replaced, and never printed (there is no function for it; a
- * log shows SECRET_TEXT in its place).
+ * secret.h - a credential in memory: wiped when it is freed or replaced, and never printed (there is no function for
+ * it; a log shows SECRET_TEXT in its place).
  */
 #ifndef COMMON_SECRET_H
 #define COMMON_SECRET_H

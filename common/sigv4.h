@@ -1,9 +1,9 @@
 /*
- * sigv4.h - Signature Version 4: the Authorization header of a request to an S3-compatible store, and Google's version of it
- * (GOOG4). Pure.
+ * sigv4.h - Signature Version 4: the Authorization header of a request to an S3-compatible store, and Google's
+ * version of it (GOOG4). Pure.
  *
- * Source: AWS, "Signature Version 4 signing process" and its test suite (test/unit/test_sigv4.c has vectors of it), checked
- * against botocore. S3 differs from every other service: a path is encoded once and never normalised.
+ * Source: AWS, "Signature Version 4 signing process" and its test suite (test/unit/test_sigv4.c has vectors of it),
+ * checked against botocore. S3 differs from every other service: a path is encoded once and never normalised.
  *
  * What is signed is what is sent: sigv4_path and sigv4_query make the canonical spelling, and the request uses that.
  */

@@ -1,8 +1,9 @@
 /*
- * squeeze.h - bytes kept as what they do not have in common with others, their model (LZ4, with the model as dictionary).
+ * squeeze.h - bytes kept as what they do not have in common with others, their model (LZ4, with the model as
+ * dictionary).
  *
- * Objects of one kind differ in names, digests and numbers; the rest is the same again and again. Not a format for files:
- * model and bytes have to be of the same process.
+ * Objects of one kind differ in names, digests and numbers; the rest is the same again and again. Not a format for
+ * files: model and bytes have to be of the same process.
  */
 #ifndef COMMON_SQUEEZE_H
 #define COMMON_SQUEEZE_H

@@ -25,7 +25,10 @@ enum field {
 	FIELDS,
 };
 
-/* Member below spec, and one below that. The order is that of filling: VERSION asks for IMAGE, REGION and CREDENTIALS for ENDPOINT. */
+/*
+ * Member below spec, and one below that. The order is that of filling: VERSION asks for IMAGE, REGION and CREDENTIALS
+ * for ENDPOINT.
+ */
 static const struct {
 	const char *name, *below;
 } fields[FIELDS] = {

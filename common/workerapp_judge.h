@@ -1,6 +1,6 @@
 /*
- * workerapp_judge.h - what the parts of workerapp_rules share: the object in question with the facts of its celld version.
- * Pure (tier 2). Each rule is one `fault_add(j->faults, "rule-id", path, values read, message)`.
+ * workerapp_judge.h - what the parts of workerapp_rules share: the object in question with the facts of its celld
+ * version. Pure (tier 2). Each rule is one `fault_add(j->faults, "rule-id", path, values read, message)`.
  */
 #ifndef COMMON_WORKERAPP_JUDGE_H
 #define COMMON_WORKERAPP_JUDGE_H

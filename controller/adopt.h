@@ -1,6 +1,6 @@
 /*
- * adopt.h - InPlace: nodes take a deployment up by themselves, no pod restarts. Such a roll is over when every pod serves the
- * expected version, nothing swaps and nothing drains. Pure.
+ * adopt.h - InPlace: nodes take a deployment up by themselves, no pod restarts. Such a roll is over when every pod
+ * serves the expected version, nothing swaps and nothing drains. Pure.
  */
 #ifndef CONTROLLER_ADOPT_H
 #define CONTROLLER_ADOPT_H
@@ -15,8 +15,8 @@ struct adopt_input {
 };
 
 /*
- * A decision that says Ready becomes RollingOut while a pod that was asked has not adopted, and names the first such pod.
- * Anything else stays.
+ * A decision that says Ready becomes RollingOut while a pod that was asked has not adopted, and names the first such
+ * pod. Anything else stays.
  */
 void adopt_judge(const struct adopt_input *in, struct rollout_decision *d);
 

@@ -14,7 +14,10 @@
 #include "controller/route_status.h"
 #include "controller/turn.h"
 
-/* What the server refused, or could not do, is tried again after so long; whatever changes brings the app back before. */
+/*
+ * What the server refused, or could not do, is tried again after so long; whatever changes brings the app back
+ * before.
+ */
 enum { REFUSED_MS = 60000, FAILED_MS = 5000 };
 
 struct around {
@@ -227,8 +230,8 @@ struct names {
 };
 
 /*
- * False: the kind is not there or cannot be read; the condition says so. What is unreadable is not written either: nobody
- * could tell whose object it is.
+ * False: the kind is not there or cannot be read; the condition says so. What is unreadable is not written either:
+ * nobody could tell whose object it is.
  */
 static bool available(struct turn *t, enum cache_kind kind, const struct names *n,
 		      struct status_condition *c)

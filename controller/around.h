@@ -1,7 +1,7 @@
 /*
- * around.h - what lies around a fleet: its route, its mesh policy, its autoscaler. They depend on kinds that a cluster may
- * not have, and on other apps (a hostname belongs to one); nothing of them ever holds the fleet itself, but for an
- * autoscaler that has not confirmed its pause.
+ * around.h - what lies around a fleet: its route, its mesh policy, its autoscaler. They depend on kinds that a
+ * cluster may not have, and on other apps (a hostname belongs to one); nothing of them ever holds the fleet itself,
+ * but for an autoscaler that has not confirmed its pause.
  */
 #ifndef CONTROLLER_AROUND_H
 #define CONTROLLER_AROUND_H

@@ -1,6 +1,6 @@
 /*
- * bucket.h - what a turn has to know of the app's bucket: the store connection (spec.storeRef), the Secrets that the pods use,
- * and the deploy pointer. Whatever of it is away changes nothing of a fleet that runs.
+ * bucket.h - what a turn has to know of the app's bucket: the store connection (spec.storeRef), the Secrets that the
+ * pods use, and the deploy pointer. Whatever of it is away changes nothing of a fleet that runs.
  */
 #ifndef CONTROLLER_BUCKET_H
 #define CONTROLLER_BUCKET_H
@@ -27,8 +27,8 @@ struct bucket_view {
 };
 
 /*
- * Before a version is chosen: finds the store, wants Secrets and pointer, fills the view and input.store. t->input has app,
- * table and version. No requests: all of it is read elsewhere, and brings the key back when it changes.
+ * Before a version is chosen: finds the store, wants Secrets and pointer, fills the view and input.store. t->input
+ * has app, table and version. No requests: all of it is read elsewhere, and brings the key back when it changes.
  */
 void bucket_look(struct turn *t);
 /* Whether endpoint may change as it does (the verdict's refusal and stop_all follow from it). After the verdict. */

@@ -134,8 +134,8 @@ bool cache_key_of(enum cache_kind kind, const struct json *object, char *key, si
 }
 
 /*
- * managedFields entries of others are most of an object and never read. uid and resourceVersion are an entry's own, and a uid
- * is what least shrinks.
+ * managedFields entries of others are most of an object and never read. uid and resourceVersion are an entry's own,
+ * and a uid is what least shrinks.
  */
 static char *compact(enum cache_kind kind, const struct json *object)
 {
@@ -506,7 +506,10 @@ void cache_remove(struct cache *c, enum cache_kind kind, const struct json *obje
 	(void)pthread_mutex_unlock(&c->lock);
 }
 
-/* The pod set that holds a pod of that name in ns; its app's key. Missed deletions are rare: looking through all will do. */
+/*
+ * The pod set that holds a pod of that name in ns; its app's key. Missed deletions are rare: looking through all will
+ * do.
+ */
 struct pod_search {
 	const char *ns, *name;
 	const char *key; /* found */

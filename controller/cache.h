@@ -1,8 +1,8 @@
 /*
  * cache.h - what the watches have seen, for the workers. Thread-safe; what it hands out is the caller's.
  *
- * Objects are kept as compact JSON text, pods as struct fleet_pod. The response of an own write is put in as well; an event
- * that is older than what the cache has is dropped, so a reader never goes back in time.
+ * Objects are kept as compact JSON text, pods as struct fleet_pod. The response of an own write is put in as well; an
+ * event that is older than what the cache has is dropped, so a reader never goes back in time.
  */
 #ifndef CONTROLLER_CACHE_H
 #define CONTROLLER_CACHE_H
@@ -40,17 +40,17 @@ struct cache *cache_new(void) must_use;
 void cache_free(struct cache *c);
 
 /*
- * The key "namespace/app" of the app that an object belongs to (by its label; a WorkerApp is its own; an autoscaler's by the
- * StatefulSet that it scales); false: to none. That of a CelldObjectStore is "@namespace/name".
+ * The key "namespace/app" of the app that an object belongs to (by its label; a WorkerApp is its own; an autoscaler's
+ * by the StatefulSet that it scales); false: to none. That of a CelldObjectStore is "@namespace/name".
  */
 bool cache_key_of(enum cache_kind kind, const struct json *object, char *key, size_t room);
 /* Takes notice of an object. False: it is not newer than what is there, and nothing happened. */
 bool cache_put(struct cache *c, enum cache_kind kind, const struct json *object);
 /*
- * A list of the whole kind, of a namespace or (NULL) of all: what is known since before it began has to stand against it.
- * An entry with a larger resourceVersion than the list shows is either newer than the list (an own write that was answered
- * meanwhile) and stays, or, not being newer than the list itself, of a past that the server has lost, and goes. version:
- * of the list; NULL: the server went back behind what was seen, so that no older entry counts.
+ * A list of the whole kind, of a namespace or (NULL) of all: what is known since before it began has to stand against
+ * it. An entry with a larger resourceVersion than the list shows is either newer than the list (an own write that was
+ * answered meanwhile) and stays, or, not being newer than the list itself, of a past that the server has lost, and
+ * goes. version: of the list; NULL: the server went back behind what was seen, so that no older entry counts.
  */
 void cache_list_begin(struct cache *c, enum cache_kind kind, const char *ns);
 /* Takes notice of an object of it. False: nothing happened. */
@@ -60,8 +60,8 @@ bool cache_listed(struct cache *c, enum cache_kind kind, const struct json *obje
 void cache_list_end(struct cache *c, enum cache_kind kind, const char *ns, const char *version,
 		    struct strlist *ret_keys);
 /*
- * Forgets an object that was deleted, however little of it is known (a deletion that was missed leaves no labels); key: of
- * the app that it belonged to. False: it was not known, or another of its name has taken its place.
+ * Forgets an object that was deleted, however little of it is known (a deletion that was missed leaves no labels);
+ * key: of the app that it belonged to. False: it was not known, or another of its name has taken its place.
  */
 bool cache_gone(struct cache *c, enum cache_kind kind, const struct json *object, char *key,
 		size_t room);

@@ -1,5 +1,6 @@
 /*
- * cache_impl.h - the inside of cache.h: cache.c takes notice of objects, cache_read.c hands them out. For these two alone.
+ * cache_impl.h - the inside of cache.h: cache.c takes notice of objects, cache_read.c hands them out. For these two
+ * alone.
  */
 #ifndef CONTROLLER_CACHE_IMPL_H
 #define CONTROLLER_CACHE_IMPL_H
@@ -25,8 +26,8 @@ struct entry {
 	unsigned char model; /* of the body */
 	bool unlisted;	     /* the list that runs has not shown it, and it was there before */
 	/*
-	 * Of a WorkerApp and a StatefulSet the brief; the names: UID, NUL, resourceVersion, NUL; and a struct squeezed: the
-	 * object's compact text, of a pod its struct fleet_pod.
+	 * Of a WorkerApp and a StatefulSet the brief; the names: UID, NUL, resourceVersion, NUL; and a struct
+	 * squeezed: the object's compact text, of a pod its struct fleet_pod.
 	 */
 	_Alignas(unsigned) char bytes[];
 };

@@ -1,9 +1,9 @@
 /*
- * callees.h - whom the tracker calls: one entry a host, whoever's buckets are there. It says how many requests may be under
- * way to it, and leaves one alone that is not well: for 15 s, then twice as long each time, up to 4 intervals, with one
- * request (a probe) in between. So a sick one gets those that were under way, at most CALLEE_IN_FLIGHT, and one for each
- * pause: with the default interval of a minute at most 18 in the first minute, 1 in the second, 1 in the fourth, and then 1
- * in 4 minutes.
+ * callees.h - whom the tracker calls: one entry a host, whoever's buckets are there. It says how many requests may be
+ * under way to it, and leaves one alone that is not well: for 15 s, then twice as long each time, up to 4 intervals,
+ * with one request (a probe) in between. So a sick one gets those that were under way, at most CALLEE_IN_FLIGHT, and
+ * one for each pause: with the default interval of a minute at most 18 in the first minute, 1 in the second, 1 in the
+ * fourth, and then 1 in 4 minutes.
  *
  * No thread, no clock: the caller's lock, the caller's time.
  */
@@ -36,8 +36,8 @@ const char *callee_why(const struct callee *e);
 bool callee_has_room(const struct callee *e);
 void callee_begin(struct callee *e); /* a request */
 void callee_end(struct callee *e);
-/* It did not answer, or asked for a pause (why->retry_after_ms). Requests that were under way when it began to fail count
- * once. random: 0 to 1, so that the pauses of several are not in step. */
+/* It did not answer, or asked for a pause (why->retry_after_ms). Requests that were under way when it began to fail
+ * count once. random: 0 to 1, so that the pauses of several are not in step. */
 void callee_failed(struct callee *e, int64_t now_ms, const struct err *why, double random);
 /* It answered. True: it was not well before, so that those who waited should come back one by one. */
 bool callee_answered(struct callee *e);

@@ -183,9 +183,9 @@ static int write_child(struct turn *t, enum cache_kind kind, const struct json *
 }
 
 /*
- * Makes what the cache does not have. The cache holds what carries our label; an object that is not there may still exist,
- * and is not to be touched (children_only_new()). If it does, it is asked for: *ret_live. From then on it is asked for first,
- * so that an object of somebody else's costs a read and not a refused write each time.
+ * Makes what the cache does not have. The cache holds what carries our label; an object that is not there may still
+ * exist, and is not to be touched (children_only_new()). If it does, it is asked for: *ret_live. From then on it is
+ * asked for first, so that an object of somebody else's costs a read and not a refused write each time.
  */
 static int create(struct turn *t, enum cache_kind kind, struct json *want, struct json **ret_answer,
 		  struct json **ret_live, struct err *e)

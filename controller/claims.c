@@ -251,7 +251,10 @@ static int begin(struct turn *t, const char *size, bool *ret_busy, struct err *e
 	return 0;
 }
 
-/* Who owns which field is as it was: else a later apply could not take a field of ours away. *ret: NULL when nobody knows. */
+/*
+ * Who owns which field is as it was: else a later apply could not take a field of ours away. *ret: NULL when nobody
+ * knows.
+ */
 static int restore_fields(struct turn *t, const struct json *live, struct json **ret, struct err *e)
 {
 	cleanup_json struct json *patch = json_new_object();

@@ -32,8 +32,8 @@ static bool is_whole(const char *name)
 }
 
 /*
- * Members of an element of a list that is ours as a whole which we leave out at times and no server fills in. managedFields
- * end at such a list, so that they do not tell that one is no longer rendered.
+ * Members of an element of a list that is ours as a whole which we leave out at times and no server fills in.
+ * managedFields end at such a list, so that they do not tell that one is no longer rendered.
  */
 static bool is_left_out(const char *name)
 {
@@ -119,7 +119,10 @@ bool compare_covers(const struct json *want, const struct json *live)
 	return covers(want, live, false);
 }
 
-/* fieldsV1 names an element by some of its members: does e agree, as far as it has them? (The server defaults the rest.) */
+/*
+ * fieldsV1 names an element by some of its members: does e agree, as far as it has them? (The server defaults the
+ * rest.)
+ */
 static bool has_key(const struct json *e, const struct json *key)
 {
 	for (const struct json *k = json_first(key); k; k = json_next(k)) {

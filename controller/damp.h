@@ -1,8 +1,9 @@
 /*
  * damp.h - how often one object is written again with the same content. Pure.
  *
- * Somebody who undoes what we write would make both write for ever. The first few times we write again at once, as after a
- * change by hand; then with pauses that double from 1 s to 5 min. Another content, or ten minutes of calm, begin anew.
+ * Somebody who undoes what we write would make both write for ever. The first few times we write again at once, as
+ * after a change by hand; then with pauses that double from 1 s to 5 min. Another content, or ten minutes of calm,
+ * begin anew.
  */
 #ifndef CONTROLLER_DAMP_H
 #define CONTROLLER_DAMP_H

@@ -3,13 +3,14 @@
  * the facts of its celld version and a few facts of the cluster in, JSON out. The controller
  * applies what is made here and `kubectl-celld render` prints it.
  *
- * Every function returns a new tree of the caller's that holds only the fields that we own, so that it can be the body of a
- * server-side apply as it stands. Values are spelled as the API server stores them, so that a leaf here and the same leaf of
- * the live object compare equal. Seen on a 1.36 server, which stores cpu 1000m as 1, 2048Gi as 2Ti, 1024Mi as 1Gi, a port
- * without protocol as TCP, and drops empty strings and lists; every golden file of render is stored by it leaf for leaf.
- * Fields that the server would fill in are rendered only where a hand edit of them has to be put back. Lists without a merge
- * key (volumeClaimTemplates, capabilities.drop, anti-affinity terms, NetworkPolicy rules) are owned whole: compare them
- * element by element, each element as a subset, since the server adds its defaults inside them.
+ * Every function returns a new tree of the caller's that holds only the fields that we own, so that it can be the
+ * body of a server-side apply as it stands. Values are spelled as the API server stores them, so that a leaf here and
+ * the same leaf of the live object compare equal. Seen on a 1.36 server, which stores cpu 1000m as 1, 2048Gi as 2Ti,
+ * 1024Mi as 1Gi, a port without protocol as TCP, and drops empty strings and lists; every golden file of render is
+ * stored by it leaf for leaf. Fields that the server would fill in are rendered only where a hand edit of them has to
+ * be put back. Lists without a merge key (volumeClaimTemplates, capabilities.drop, anti-affinity terms, NetworkPolicy
+ * rules) are owned whole: compare them element by element, each element as a subset, since the server adds its
+ * defaults inside them.
  *
  * Whoever may refuse an object does so before: these functions trust workerapp_rules. What they
  * still meet they make safe: an empty environment value is left out, and a name that the operator
@@ -131,8 +132,8 @@ struct json *desired_claim_templates(const struct desired_input *in) must_use;
 
 /*
  * All of the above in the order of kind and name, a new list: what is applied when nothing runs
- * yet, at rest and of the first size. What lies around the fleet (route, ScaledObject, and the mesh policy when asked for)
- * is there when in->flags is.
+ * yet, at rest and of the first size. What lies around the fleet (route, ScaledObject, and the mesh policy when asked
+ * for) is there when in->flags is.
  */
 struct json *desired_all(const struct desired_input *in, bool mesh) must_use;
 /* The size a fleet starts with: spec.replicas, and no less than the autoscaler's minimum. */

@@ -1,11 +1,11 @@
 /*
- * discovery.h - the kinds that a cluster may have or not (Gateway API, Istio, KEDA) or that we may not be allowed to read:
- * looked for again and again, watched while they are there.
+ * discovery.h - the kinds that a cluster may have or not (Gateway API, Istio, KEDA) or that we may not be allowed to
+ * read: looked for again and again, watched while they are there.
  *
- * A thread of its own asks GET /apis/<group>/<version> of each kind at every interval. A kind that appears gets a watch of its
- * own, one that vanishes loses it and all that the cache held of it. An answer that tells nothing (5xx, no connection)
- * changes nothing. Rights that are missing end in DISCOVERY_UNREADABLE, with the server's words; the watch goes on trying
- * with its back-off, so that they may be given at any time.
+ * A thread of its own asks GET /apis/<group>/<version> of each kind at every interval. A kind that appears gets a
+ * watch of its own, one that vanishes loses it and all that the cache held of it. An answer that tells nothing (5xx,
+ * no connection) changes nothing. Rights that are missing end in DISCOVERY_UNREADABLE, with the server's words; the
+ * watch goes on trying with its back-off, so that they may be given at any time.
  */
 #ifndef CONTROLLER_DISCOVERY_H
 #define CONTROLLER_DISCOVERY_H

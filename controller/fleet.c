@@ -148,7 +148,10 @@ static void read_container(const struct json *status, struct fleet_pod *p)
 		copy(p->fault_text, sizeof(p->fault_text), json_get_str(waiting, "message"));
 }
 
-/* Of the disruptions only these two mean that the node is not there; a drain or a preemption ends the pod in the usual way. */
+/*
+ * Of the disruptions only these two mean that the node is not there; a drain or a preemption ends the pod in the
+ * usual way.
+ */
 static bool lost_its_node(const struct json *status)
 {
 	const struct json *c = condition(status, "DisruptionTarget");

@@ -43,8 +43,8 @@ struct fleet_sts {
 	bool has_version;
 	struct version version; /* template annotation celld-version, else the image's tag */
 	char app_version[132];	/* template annotation app-version */
-	/* What the current revision runs, while it is not the update revision: a pod below the partition that is lost comes back
-	 * on it, also when no pod shows it any more. */
+	/* What the current revision runs, while it is not the update revision: a pod below the partition that is lost
+	 * comes back on it, also when no pod shows it any more. */
 	bool has_current_version;
 	struct version current_version;
 	bool has_claims;

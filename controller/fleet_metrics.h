@@ -4,11 +4,11 @@
  * Per pod (labels namespace, workerapp, pod): celld_resident_cells, celld_resident_cell_utilization, celld_restoring,
  * celld_evicting, celld_shedding, celld_rss_bytes, celld_in_use_bytes, celld_cgroup_working_set_bytes,
  * celld_cgroup_current_bytes, celld_container_restarts, celld_self_fenced, celld_state_up. Per fleet (namespace,
- * workerapp): celld_fleet_complete, celld_fleet_sample_timestamp_seconds, celld_fleet_rollout_partition (while it is not at
- * rest), celld_fleet_phase (label phase too; 1).
+ * workerapp): celld_fleet_complete, celld_fleet_sample_timestamp_seconds, celld_fleet_rollout_partition (while it is
+ * not at rest), celld_fleet_phase (label phase too; 1).
  *
- * What celld did not tell, or does not tell in that version, has no sample; it is never 0. A pod or an app that the cache
- * no longer has has none either, whatever the last sweep saw.
+ * What celld did not tell, or does not tell in that version, has no sample; it is never 0. A pod or an app that the
+ * cache no longer has has none either, whatever the last sweep saw.
  */
 #ifndef CONTROLLER_FLEET_METRICS_H
 #define CONTROLLER_FLEET_METRICS_H

@@ -48,15 +48,15 @@ struct observe_input {
 };
 
 /*
- * Whether a pod is asked for its /state: it runs, has an address, does not end, and is of that StatefulSet (UID; "": there
- * is none) or of no controller. Any other one's address may be somebody else's already.
+ * Whether a pod is asked for its /state: it runs, has an address, does not end, and is of that StatefulSet (UID; "":
+ * there is none) or of no controller. Any other one's address may be somebody else's already.
  */
 bool observe_can_be_asked(const char *sts_uid, const struct fleet_pod *p);
 /* Brings the memory up to date with what is seen now. */
 void observe_remember(struct fleet_memory *m, const struct observe_input *in);
 /*
- * Fills what comes from the fleet: exists .. swept, pods, quiet, empty. The verdict on the spec and the settings are the
- * caller's, who has set *o to zero before.
+ * Fills what comes from the fleet: exists .. swept, pods, quiet, empty. The verdict on the spec and the settings are
+ * the caller's, who has set *o to zero before.
  */
 void observe_fleet(const struct observe_input *in, const struct fleet_memory *m,
 		   struct rollout_obs *o);

@@ -2,8 +2,8 @@
  * queue.h - the keyed work queue: which apps are to be looked at, by whom, when.
  *
  * A key is in the hands of one worker at a time. Keys that are added while they wait merge; a key that is added while a
- * worker has it comes back once afterwards. First come, first served, so that no app starves another. An app that fails is
- * retried with a back-off of its own (doubling, jittered), which delays nobody else.
+ * worker has it comes back once afterwards. First come, first served, so that no app starves another. An app that
+ * fails is retried with a back-off of its own (doubling, jittered), which delays nobody else.
  */
 #ifndef CONTROLLER_QUEUE_H
 #define CONTROLLER_QUEUE_H

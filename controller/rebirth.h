@@ -1,13 +1,14 @@
 /*
  * rebirth.h - what a StatefulSet was, kept while it does not exist (see claims.h).
  *
- * Between the deletion that leaves the pods and the creation of the same again the process may die. So before the deletion
- * the StatefulSet is noted in an annotation of the claim of ordinal 0, which outlives everything here. Whoever finds pods
- * without a StatefulSet looks there first: made from the spec, the template might differ from what runs (a version under
- * InPlace, a template that was taken over, a spec that has changed meanwhile), and every pod would be replaced.
+ * Between the deletion that leaves the pods and the creation of the same again the process may die. So before the
+ * deletion the StatefulSet is noted in an annotation of the claim of ordinal 0, which outlives everything here.
+ * Whoever finds pods without a StatefulSet looks there first: made from the spec, the template might differ from what
+ * runs (a version under InPlace, a template that was taken over, a spec that has changed meanwhile), and every pod
+ * would be replaced.
  *
- * A note is believed while the app is the same and every pod is of the revision that it names; so one that was left behind
- * does no harm.
+ * A note is believed while the app is the same and every pod is of the revision that it names; so one that was left
+ * behind does no harm.
  */
 #ifndef CONTROLLER_REBIRTH_H
 #define CONTROLLER_REBIRTH_H
@@ -29,8 +30,8 @@ void rebirth_done(struct turn *t);
 char *rebirth_text(const struct json *reborn, const struct json *fields,
 		   const char *revision) must_use;
 /*
- * What a note says, for the app of that UID and these pods: *ret_reborn with no fewer replicas than there are ordinals, and
- * *ret_fields (NULL: none); the caller's. False: it does not hold for them.
+ * What a note says, for the app of that UID and these pods: *ret_reborn with no fewer replicas than there are
+ * ordinals, and *ret_fields (NULL: none); the caller's. False: it does not hold for them.
  */
 bool rebirth_read(const char *text, const char *app_uid, const struct fleet_pod *pods,
 		  size_t n_pods, struct json **ret_reborn, struct json **ret_fields);

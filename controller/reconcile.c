@@ -179,8 +179,8 @@ static void begin_nothing(struct turn *t)
 }
 
 /*
- * Nothing new is begun while an object of the fleet is missing or not as it should be; what has begun goes on, since a roll
- * that waits half way, or a fleet that is stopped, would be the larger harm.
+ * Nothing new is begun while an object of the fleet is missing or not as it should be; what has begun goes on, since
+ * a roll that waits half way, or a fleet that is stopped, would be the larger harm.
  */
 static void wait_for_children(struct turn *t)
 {
@@ -193,9 +193,9 @@ static void wait_for_children(struct turn *t)
 }
 
 /*
- * The first write for an app of which no status was ever written and no object was seen: there is nothing to read anew. The
- * write itself fails when there is (children_only_new()), and a list of pods that has to be up to date takes the API server
- * 50 ms where no pod changes.
+ * The first write for an app of which no status was ever written and no object was seen: there is nothing to read
+ * anew. The write itself fails when there is (children_only_new()), and a list of pods that has to be up to date
+ * takes the API server 50 ms where no pod changes.
  */
 static bool is_new(const struct turn *t)
 {
@@ -279,8 +279,8 @@ static bool unasked(const struct turn *t)
 }
 
 /*
- * Whoever waits for the pods' state gets a fresh one; the sweep brings the key back. True: the status waits for it too, so
- * that a process that has just started writes nothing that it will know better in a moment.
+ * Whoever waits for the pods' state gets a fresh one; the sweep brings the key back. True: the status waits for it
+ * too, so that a process that has just started writes nothing that it will know better in a moment.
  */
 static bool ask_for_sweep(struct turn *t)
 {
@@ -341,7 +341,10 @@ static struct json *make_status(struct turn *t)
 	return status_build(&in);
 }
 
-/* A status that says that a member needs hands is an Event too, where people look: at the pod, or what cannot make it. */
+/*
+ * A status that says that a member needs hands is an Event too, where people look: at the pod, or what cannot make
+ * it.
+ */
 static void tell_stuck(struct turn *t, const struct json *status)
 {
 	const struct json *c = json_find(json_get(status, "conditions"), "type", "Progressing");

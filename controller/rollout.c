@@ -271,8 +271,8 @@ static int unavailable(const struct rollout_obs *o)
 }
 
 /*
- * The highest released pod that still runs another revision while so many are unavailable that the StatefulSet's controller
- * replaces none: more than when it was released, or somebody has released it without us. -1: there is none.
+ * The highest released pod that still runs another revision while so many are unavailable that the StatefulSet's
+ * controller replaces none: more than when it was released, or somebody has released it without us. -1: there is none.
  */
 static int starved(const struct rollout_obs *o, int partition)
 {
@@ -404,7 +404,9 @@ static void wait_for_autoscaler(const struct rollout_obs *o, struct rollout_deci
 	d->requeue = o->recheck;
 }
 
-/* Of an earlier StatefulSet, perhaps of another version: a new one waits until they are gone. Orphans are taken over. */
+/*
+ * Of an earlier StatefulSet, perhaps of another version: a new one waits until they are gone. Orphans are taken over.
+ */
 static int leftovers(const struct rollout_obs *o)
 {
 	int n = 0;

@@ -85,8 +85,9 @@ struct rollout_obs {
 	bool settled;  /* current revision == update revision */
 	int replicas, partition;
 	/*
-	 * Pods that may be unavailable while its controller replaces one (maxUnavailable). It is there where the feature gate
-	 * MaxUnavailableStatefulSet is on, and then the very pod that is to be replaced counts too. 0: nobody counts.
+	 * Pods that may be unavailable while its controller replaces one (maxUnavailable). It is there where the
+	 * feature gate MaxUnavailableStatefulSet is on, and then the very pod that is to be replaced counts too. 0:
+	 * nobody counts.
 	 */
 	int budget;
 	int remembered; /* size in the annotation of a Recreate in progress; -1: none */

@@ -2,8 +2,8 @@
  * scaling.h - who else may change the size of a fleet, and when they must not. Pure.
  *
  * KEDA makes a HorizontalPodAutoscaler for our ScaledObject, and takes it away when the annotation
- * autoscaling.keda.sh/paused says so; it then reports condition Paused (seen with KEDA 2.21). Nothing of a rollout is written
- * before that, so that nobody else changes the size of a fleet that is on its way.
+ * autoscaling.keda.sh/paused says so; it then reports condition Paused (seen with KEDA 2.21). Nothing of a rollout is
+ * written before that, so that nobody else changes the size of a fleet that is on its way.
  */
 #ifndef CONTROLLER_SCALING_H
 #define CONTROLLER_SCALING_H
@@ -26,8 +26,8 @@ struct scaling {
 
 void scaling_read(const struct scaling_input *in, struct scaling *ret);
 /*
- * Our ScaledObject has to be paused: the fleet is not Ready in any way. A refused spec keeps its fleet as it is, and that
- * fleet may be at rest.
+ * Our ScaledObject has to be paused: the fleet is not Ready in any way. A refused spec keeps its fleet as it is, and
+ * that fleet may be at rest.
  */
 bool scaling_must_pause(const struct rollout_obs *o, const struct rollout_decision *d);
 

@@ -1,7 +1,7 @@
 /*
- * secrets.h - the Secrets that apps use, read by name, each interval, in a thread of its own. There is no list and no watch of
- * Secrets: the operator's role has `get` alone. Kept are digests of their keys, and, of Secrets that tracking reads the bucket
- * with, the credentials themselves (secret.h).
+ * secrets.h - the Secrets that apps use, read by name, each interval, in a thread of its own. There is no list and no
+ * watch of Secrets: the operator's role has `get` alone. Kept are digests of their keys, and, of Secrets that
+ * tracking reads the bucket with, the credentials themselves (secret.h).
  *
  * A Secret that cannot be read for any other cause than that it is not there stays as it was.
  */
@@ -34,8 +34,8 @@ struct secrets *secrets_start(const struct secrets_opts *o) must_use;
 void secrets_stop(struct secrets *s);
 
 /*
- * All Secrets of ns that the app (its key) uses now; those that it used before and does not name any more are forgotten when
- * nobody else uses them. New ones are read at once. An empty list: the app is gone.
+ * All Secrets of ns that the app (its key) uses now; those that it used before and does not name any more are
+ * forgotten when nobody else uses them. New ones are read at once. An empty list: the app is gone.
  */
 void secrets_want(struct secrets *s, const char *app, const char *ns, const struct strlist *names);
 enum secret_state secrets_state(struct secrets *s, const char *ns, const char *name);
@@ -43,8 +43,8 @@ enum secret_state secrets_state(struct secrets *s, const char *ns, const char *n
 bool secrets_digest(struct secrets *s, const char *ns, const char *name, const char *key,
 		    char hex[DIGEST_HEX]);
 /*
- * The credentials in it, a copy, and a digest of them that tells when they change. The state as it is; SECRET_FOUND fills
- * both.
+ * The credentials in it, a copy, and a digest of them that tells when they change. The state as it is; SECRET_FOUND
+ * fills both.
  */
 enum secret_state secrets_credentials(struct secrets *s, const char *ns, const char *name,
 				      struct store_keys *ret, char hex[DIGEST_HEX]);

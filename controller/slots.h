@@ -1,8 +1,8 @@
 /*
- * slots.h - at most so many fleets in roll at once (--max-concurrent-rollouts). A fleet takes a slot before each write of its
- * roll that takes a pod down, and keeps it until rest, or until nothing goes on: while it is paused, its spec is refused, or a
- * member has not come back for ROLLOUT_PATIENCE_MS. A fleet that is stopped (Recreate) starts again with or without one.
- * After a start the slots are those of the fleets that the cluster shows in roll.
+ * slots.h - at most so many fleets in roll at once (--max-concurrent-rollouts). A fleet takes a slot before each
+ * write of its roll that takes a pod down, and keeps it until rest, or until nothing goes on: while it is paused, its
+ * spec is refused, or a member has not come back for ROLLOUT_PATIENCE_MS. A fleet that is stopped (Recreate) starts
+ * again with or without one. After a start the slots are those of the fleets that the cluster shows in roll.
  */
 #ifndef CONTROLLER_SLOTS_H
 #define CONTROLLER_SLOTS_H

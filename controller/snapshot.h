@@ -2,7 +2,8 @@
  * snapshot.h - what sweeps have learned, one immutable snapshot per fleet and sweep.
  *
  * Whoever asks (the rollout's gate, the status, /metrics) gets a reference and reads without a lock; a later sweep puts
- * another snapshot in its place and changes nothing in this one. So the answers of one snapshot are always of one sweep.
+ * another snapshot in its place and changes nothing in this one. So the answers of one snapshot are always of one
+ * sweep.
  */
 #ifndef CONTROLLER_SNAPSHOT_H
 #define CONTROLLER_SNAPSHOT_H

@@ -53,8 +53,9 @@ bool status_is_stuck(const struct status_input *in);
 /* The size that a stopped fleet comes back with, as the app's status has it; -1: none. */
 int status_kept_size(const struct workerapp *app);
 /*
- * The phase that people see. A decision knows nothing of the past: between its last write and the last pod that is Ready a roll
- * looks like a fleet that starts, and a Recreate whose pods start looks like a roll. Both keep their name to the end.
+ * The phase that people see. A decision knows nothing of the past: between its last write and the last pod that is
+ * Ready a roll looks like a fleet that starts, and a Recreate whose pods start looks like a roll. Both keep their
+ * name to the end.
  */
 enum rollout_phase status_shown_phase(const struct status_input *in);
 /* "RollingOut" */

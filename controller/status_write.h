@@ -1,10 +1,10 @@
 /*
  * status_write.h - writes the status of a WorkerApp or a CelldObjectStore, when it is another one than what is stored.
  *
- * The definition (CRD) in the cluster may be older than the operator. A server-side apply that names a member which it does
- * not have is refused as a whole, and then nobody would see any status. So the members that a refusal names are left out, of
- * every object of the kind, and the write goes again. A quarter of an hour later they are tried anew: somebody may have
- * mended the definition.
+ * The definition (CRD) in the cluster may be older than the operator. A server-side apply that names a member which
+ * it does not have is refused as a whole, and then nobody would see any status. So the members that a refusal names
+ * are left out, of every object of the kind, and the write goes again. A quarter of an hour later they are tried
+ * anew: somebody may have mended the definition.
  */
 #ifndef CONTROLLER_STATUS_WRITE_H
 #define CONTROLLER_STATUS_WRITE_H
@@ -25,7 +25,8 @@ struct status_target {
 
 struct status_outcome {
 	bool wrote;
-	char *lacking; /* members that the definition turned out not to have: "status.url, status.fleet.ready"; NULL: none. Owned */
+	/* Members that the definition turned out not to have: "status.url, status.fleet.ready"; NULL: none. Owned. */
+	char *lacking;
 };
 
 /* For one kind: CACHE_APP or CACHE_STORE. client and cache are lent. */

@@ -255,7 +255,10 @@ static int by_age(const void *a, const void *b)
 	return (first > second) - (first < second);
 }
 
-/* Those that were silent are asked one after the other, and not all of them in one sweep: who has waited longest is first. */
+/*
+ * Those that were silent are asked one after the other, and not all of them in one sweep: who has waited longest is
+ * first.
+ */
 static void ask_silent(struct http_batch *batch, const struct sweep *w)
 {
 	cleanup(freep) struct target **silent = xcalloc(w->pods + 1, sizeof(struct target *));

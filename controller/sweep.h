@@ -1,11 +1,12 @@
 /*
  * sweep.h - asks the pods for their /state, all at once and with a hard end.
  *
- * Every interval all pods of all apps, in one thread; on request those of one app at once, in another, so that a rollout
- * that waits for its gate does not wait for a silent pod of somebody else. Asked are pods that run, do not terminate and
- * belong to the app's StatefulSet; a pod that was silent last time is asked in a lane of its own. A result belongs to a
- * pod by its UID and address, before and after: an address that another pod has taken over meanwhile tells nothing. A
- * fleet's snapshot is published as soon as its last pod has answered. Only the leader sweeps.
+ * Every interval all pods of all apps, in one thread; on request those of one app at once, in another, so that a
+ * rollout that waits for its gate does not wait for a silent pod of somebody else. Asked are pods that run, do not
+ * terminate and belong to the app's StatefulSet; a pod that was silent last time is asked in a lane of its own. A
+ * result belongs to a pod by its UID and address, before and after: an address that another pod has taken over
+ * meanwhile tells nothing. A fleet's snapshot is published as soon as its last pod has answered. Only the leader
+ * sweeps.
  */
 #ifndef CONTROLLER_SWEEP_H
 #define CONTROLLER_SWEEP_H

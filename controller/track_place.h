@@ -7,8 +7,8 @@
 #include "controller/tracker.h"
 
 /*
- * The place as it is called for an app of namespace ns: the private places of gs:// and az:// put in, the authorities, and
- * whether a local address is refused. ret owns its texts (store_place_done).
+ * The place as it is called for an app of namespace ns: the private places of gs:// and az:// put in, the
+ * authorities, and whether a local address is refused. ret owns its texts (store_place_done).
  */
 void track_place(const struct tracker_opts *o, const struct store_place *place, const char *ns,
 		 struct store_place *ret);

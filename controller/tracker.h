@@ -1,12 +1,12 @@
 /*
  * tracker.h - reads the deploy pointers of apps' buckets, in a thread of its own.
  *
- * One read per app and interval (jittered, the mean is the interval), conditional on what was read before; the first read of
- * an app that has no fleet is at once, others spread over an interval, so that a start makes no burst. An endpoint that asks
- * for a pause, or does not answer, is left alone for longer and longer (15 s to 4 intervals, one probe at a time) and then its
- * apps come back spread over an interval; meanwhile each of them knows why it is not read (callees.h). At most 16 requests
- * are under way to one endpoint, the longest overdue first, so a sick or slow one delays nobody else's, and nobody waits for
- * ever. Google's tokens come from an endpoint of their own.
+ * One read per app and interval (jittered, the mean is the interval), conditional on what was read before; the first
+ * read of an app that has no fleet is at once, others spread over an interval, so that a start makes no burst. An
+ * endpoint that asks for a pause, or does not answer, is left alone for longer and longer (15 s to 4 intervals, one
+ * probe at a time) and then its apps come back spread over an interval; meanwhile each of them knows why it is not
+ * read (callees.h). At most 16 requests are under way to one endpoint, the longest overdue first, so a sick or slow
+ * one delays nobody else's, and nobody waits for ever. Google's tokens come from an endpoint of their own.
  *
  * A failure never changes the version that is known.
  */
@@ -57,8 +57,8 @@ struct tracker *tracker_start(const struct tracker_opts *o) must_use;
 void tracker_stop(struct tracker *t);
 
 /*
- * Reads the pointer at place with the credentials of Secret ns/secret for the app from now on; costs nothing when that is so
- * already. Another place, account or Secret forgets what is known. urgent: the app waits for it.
+ * Reads the pointer at place with the credentials of Secret ns/secret for the app from now on; costs nothing when
+ * that is so already. Another place, account or Secret forgets what is known. urgent: the app waits for it.
  */
 void tracker_want(struct tracker *t, const char *app, const struct store_place *place,
 		  const char *ns, const char *secret, bool urgent);

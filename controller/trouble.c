@@ -8,7 +8,10 @@
 
 /* How the API server says that nothing can be made in a namespace any more. */
 #define NAMESPACE_ENDS "being terminated"
-/* What goes with the namespace is news each time, and comes before the back-off: without a pause it would be tried again. */
+/*
+ * What goes with the namespace is news each time, and comes before the back-off: without a pause it would be tried
+ * again.
+ */
 enum { NAMESPACE_ENDS_MS = 30000 };
 
 bool trouble_is_refusal(const struct err *e)

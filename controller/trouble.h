@@ -2,8 +2,8 @@
  * trouble.h - what keeps an object of the app from being written, for its status: the fleet goes on without.
  *
  * A quota, a missing right, an admission webhook or somebody who undoes the write end neither the turn nor the other
- * objects: the condition Degraded names the object, the words of whoever refused it, and a remedy. What the next try may
- * well mend (a race, an API server that is away or busy) is not told.
+ * objects: the condition Degraded names the object, the words of whoever refused it, and a remedy. What the next try
+ * may well mend (a race, an API server that is away or busy) is not told.
  */
 #ifndef CONTROLLER_TROUBLE_H
 #define CONTROLLER_TROUBLE_H

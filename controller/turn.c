@@ -98,8 +98,8 @@ static int wanted(const struct workerapp *app)
 }
 
 /*
- * The size to start with. Where somebody has deleted the StatefulSet and pods are left, no smaller than it was: those beyond
- * its size would all end at once.
+ * The size to start with. Where somebody has deleted the StatefulSet and pods are left, no smaller than it was: those
+ * beyond its size would all end at once.
  */
 static int first_size(const struct turn *t)
 {
@@ -199,7 +199,10 @@ bool turn_serves_version(const struct turn *t)
 	       celld_facts_of(t->view->table, t->input.version)->state_deployment;
 }
 
-/* InPlace ends when every pod serves the version; not when the bucket names another one, which no pod will ever serve. */
+/*
+ * InPlace ends when every pod serves the version; not when the bucket names another one, which no pod will ever
+ * serve.
+ */
 static void judge_adoption(struct turn *t)
 {
 	const struct adopt_input in = {

@@ -51,8 +51,8 @@ int turn_read_live(struct turn *t, struct err *e);
 /* Fills verdict, obs and decision from what was read. */
 void turn_decide(struct turn *t);
 /*
- * Whether the spec is acted on. One that is refused, for whatever reason, changes the status alone: the workload and every
- * object around it stay as they are.
+ * Whether the spec is acted on. One that is refused, for whatever reason, changes the status alone: the workload and
+ * every object around it stay as they are.
  */
 bool turn_acts(const struct turn *t);
 /* The app, for Events; lent by t. */
@@ -67,22 +67,22 @@ void turn_done(struct turn *t);
  */
 int children_apply(struct turn *t, struct err *e);
 /*
- * Makes one object, which is taken, what it should be. *ret_live (may be NULL): what is there then, the caller's. ERR_EXISTS:
- * it is somebody else's. What somebody undoes again and again is noted in t->trouble, and 0 is returned.
+ * Makes one object, which is taken, what it should be. *ret_live (may be NULL): what is there then, the caller's.
+ * ERR_EXISTS: it is somebody else's. What somebody undoes again and again is noted in t->trouble, and 0 is returned.
  */
 int children_put(struct turn *t, enum cache_kind kind, struct json *object, struct json **ret_live,
 		 struct err *e);
 /*
- * Whether the write of want, which is due, has to wait because somebody undoes it again and again: then that is noted in
- * t->trouble, and the key comes back.
+ * Whether the write of want, which is due, has to wait because somebody undoes it again and again: then that is noted
+ * in t->trouble, and the key comes back.
  */
 bool children_held(struct turn *t, enum cache_kind kind, const char *name, const struct json *want);
 /* want was written: what children_held() goes by. */
 void children_wrote(struct turn *t, enum cache_kind kind, const char *name,
 		    const struct json *want);
 /*
- * Lets the apply of want make an object, never change one: no object has this resourceVersion (etcd's first write is 2), so
- * that the apply of one that exists is a conflict.
+ * Lets the apply of want make an object, never change one: no object has this resourceVersion (etcd's first write is
+ * 2), so that the apply of one that exists is a conflict.
  */
 void children_only_new(struct json *want);
 /* An object that the cache did not have was there; from then on it is asked for before it is made. */
@@ -103,8 +103,8 @@ void workload_wrote(struct turn *t);
 /* Sends the write of t->decision; the answer goes into the cache. */
 int workload_write(struct turn *t, struct err *e);
 /*
- * The StatefulSet is the app's, and nobody has noted in it which spec it was made for: another operator's, or somebody has
- * taken the annotation away. It is taken over as it is: what runs stays until the spec changes.
+ * The StatefulSet is the app's, and nobody has noted in it which spec it was made for: another operator's, or
+ * somebody has taken the annotation away. It is taken over as it is: what runs stays until the spec changes.
  */
 bool workload_adopts(const struct turn *t);
 /* Notes the spec in it, with the live template, and takes the partition to rest. */

@@ -48,7 +48,10 @@ static void add_version(struct version *all, size_t *n, struct version v)
 		all[(*n)++] = v;
 }
 
-/* What runs, or may come up again: every pod's version, and those of template and current revision while there are replicas. */
+/*
+ * What runs, or may come up again: every pod's version, and those of template and current revision while there are
+ * replicas.
+ */
 static size_t running(const struct verdict_input *in, struct version *all, bool *ret_unread)
 {
 	size_t n = 0;

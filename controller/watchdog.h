@@ -1,8 +1,8 @@
 /*
  * watchdog.h - is every thread getting on? For /healthz: a process that is stuck is started again by the kubelet.
  *
- * A worker is stuck when one turn takes longer than any turn with all its timeouts can; the watch when its thread has not
- * been round. An API server that is away is no fault of either.
+ * A worker is stuck when one turn takes longer than any turn with all its timeouts can; the watch when its thread has
+ * not been round. An API server that is away is no fault of either.
  */
 #ifndef CONTROLLER_WATCHDOG_H
 #define CONTROLLER_WATCHDOG_H

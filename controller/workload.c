@@ -1,6 +1,6 @@
 /*
- * The StatefulSet: every apply carries template, partition and replicas together with the resourceVersion that was read,
- * since an owned field that is left out would fall back to its default, and that would release everything.
+ * The StatefulSet: every apply carries template, partition and replicas together with the resourceVersion that was
+ * read, since an owned field that is left out would fall back to its default, and that would release everything.
  */
 #include <stdio.h>
 #include <string.h>
@@ -74,8 +74,9 @@ static struct json *wanted(const struct turn *t)
 }
 
 /*
- * An apply that changed nothing: somebody rewrites what we write before it is stored (a mutating webhook). It is let be until
- * one of the two sides changes; to write it again would be a loop without an end, and the fleet would stay frozen.
+ * An apply that changed nothing: somebody rewrites what we write before it is stored (a mutating webhook). It is let
+ * be until one of the two sides changes; to write it again would be a loop without an end, and the fleet would stay
+ * frozen.
  */
 static bool tolerate(struct turn *t, const struct json *answer)
 {
@@ -139,8 +140,8 @@ static bool keeps_template(enum rollout_write w)
 	return false;
 }
 
-/* Our own leaves with their live values, so that nothing but what we change now can change; all of the template, when the
- * server does not tell which are ours. */
+/* Our own leaves with their live values, so that nothing but what we change now can change; all of the template, when
+ * the server does not tell which are ours. */
 static struct json *live_body(const struct turn *t)
 {
 	struct json *body = compare_owned(t->sts, DESIRED_MANAGER);
@@ -160,8 +161,8 @@ static struct json *live_body(const struct turn *t)
 }
 
 /*
- * The version of the current revision, as long as that may differ from the update revision: pods below the partition that
- * are lost come back on it, also when no pod shows it any more.
+ * The version of the current revision, as long as that may differ from the update revision: pods below the partition
+ * that are lost come back on it, also when no pod shows it any more.
  */
 static void note_current(const struct turn *t, struct json *notes)
 {

@@ -174,7 +174,10 @@ static void set_limits(void)
 {
 	struct rlimit files;
 
-	/* A large body is memory of its own, and goes back as it is: among others it would leave a hole where it grew. */
+	/*
+	 * A large body is memory of its own, and goes back as it is: among others it would leave a hole where it
+	 * grew.
+	 */
 	(void)mallopt(M_MMAP_THRESHOLD, 256 << 10);
 	secret_protect();
 	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur >= DESCRIPTORS)

@@ -16,9 +16,9 @@ struct world;
 /* Knows nothing yet. */
 struct world *world_new(void) must_use;
 /*
- * Begins to watch; reviews may be asking already. kubeconfig: the flag's file, NULL: none. When there is no API server to ask nothing is ever known,
- * because a webhook that does not start would stop every write; only a file that was named and is
- * wrong is an error.
+ * Begins to watch; reviews may be asking already. kubeconfig: the flag's file, NULL: none. When there is no API
+ * server to ask nothing is ever known, because a webhook that does not start would stop every write; only a file that
+ * was named and is wrong is an error.
  */
 int world_watch(struct world *w, const char *kubeconfig, struct err *e);
 void world_free(struct world *w);

@@ -1,8 +1,8 @@
 /*
  * compat.h - may a fleet go from one celld version to another, and how? Pure (tier 1): plain data in, verdict out.
  *
- * The verdict of `from -> to` is the strictest of every boundary between them, in the direction of travel. A minor that the
- * table does not know, or a `from` that cannot be read, is Recreate.
+ * The verdict of `from -> to` is the strictest of every boundary between them, in the direction of travel. A minor
+ * that the table does not know, or a `from` that cannot be read, is Recreate.
  */
 #ifndef COMMON_CELLD_COMPAT_H
 #define COMMON_CELLD_COMPAT_H
@@ -32,15 +32,15 @@ struct compat_verdict {
 struct compat_verdict compat_judge(const struct celld_table *t, const struct version *from,
 				   struct version to, const struct compat_facts *facts);
 /*
- * The strictest over all that the fleet may still be running, and over what is unread; nothing of both: rolling (nothing
- * runs).
+ * The strictest over all that the fleet may still be running, and over what is unread; nothing of both: rolling
+ * (nothing runs).
  */
 struct compat_verdict compat_judge_all(const struct celld_table *t, const struct version *from,
 				       size_t n, struct version to,
 				       const struct compat_facts *facts);
 /*
- * The sentence for people: names both versions, the boundary, upstream's reason, and what to do. recreate_asked: whether
- * the strategy is Recreate already. Returns the length, cut to room - 1.
+ * The sentence for people: names both versions, the boundary, upstream's reason, and what to do. recreate_asked:
+ * whether the strategy is Recreate already. Returns the length, cut to room - 1.
  */
 size_t compat_explain(const struct celld_table *t, const struct compat_verdict *v,
 		      bool recreate_asked, char *text, size_t room);

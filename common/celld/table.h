@@ -1,8 +1,9 @@
 /*
  * table.h - the facts of celld's releases, as plain data (loaded by table_load.h from celld.yaml or --compat-table).
  *
- * C code asks this table; nothing else in the product compares celld version numbers. A fact that changed at a release is a
- * row with `since` (first version that has it) and `until` (first version that no longer has it); 0.0.0 means unbounded.
+ * C code asks this table; nothing else in the product compares celld version numbers. A fact that changed at a
+ * release is a row with `since` (first version that has it) and `until` (first version that no longer has it); 0.0.0
+ * means unbounded.
  */
 #ifndef COMMON_CELLD_TABLE_H
 #define COMMON_CELLD_TABLE_H

@@ -1,9 +1,11 @@
 /*
- * conn.h - the connections of a server and how long each may go on. Of httpd.c and serve.c alone, on the server's thread.
+ * conn.h - the connections of a server and how long each may go on. Of httpd.c and serve.c alone, on the server's
+ * thread.
  *
  * libmicrohttpd's own timeout is silence: whoever sends a byte now and then keeps a connection for ever. So each has a
- * deadline for what it is at: its first request, its request, the pause after one. And who connects while all places are
- * taken is given one: that of the connection that has been without a request for the longest time, silent ones first.
+ * deadline for what it is at: its first request, its request, the pause after one. And who connects while all places
+ * are taken is given one: that of the connection that has been without a request for the longest time, silent ones
+ * first.
  */
 #ifndef COMMON_HTTPD_CONN_H
 #define COMMON_HTTPD_CONN_H

@@ -2,8 +2,8 @@
  * access.h - may the sender of a request have this page? TokenReview says who it is, SubjectAccessReview whether the
  * cluster's rules allow it (nonResourceURLs), as in every component of Kubernetes.
  *
- * The answers of one token are kept 60 s, allowed and refused ones alike, by the token's digest. What could not be asked is
- * not kept and refuses.
+ * The answers of one token are kept 60 s, allowed and refused ones alike, by the token's digest. What could not be
+ * asked is not kept and refuses.
  */
 #ifndef COMMON_KUBE_ACCESS_H
 #define COMMON_KUBE_ACCESS_H

@@ -104,8 +104,8 @@ void kube_client_counts(struct kube_client *c,
 }
 
 /*
- * 429 is about all that we send, not about this request alone, and so is 503 that names a moment: nobody sends before it,
- * plus up to a tenth, so that not all come at once.
+ * 429 is about all that we send, not about this request alone, and so is 503 that names a moment: nobody sends before
+ * it, plus up to a tenth, so that not all come at once.
  */
 static void hold_back(struct kube_client *c, const struct http_response *r)
 {

@@ -1,9 +1,9 @@
 /*
  * client.h - single requests to the API server: read, apply, patch, delete.
  *
- * One struct kube_client serves any number of threads. Every call blocks its thread until the answer, the timeout, or the
- * cancel; nothing is retried in here except one repetition after 401 with credentials read anew. What to do after an error is
- * the caller's decision, by its code:
+ * One struct kube_client serves any number of threads. Every call blocks its thread until the answer, the timeout, or
+ * the cancel; nothing is retried in here except one repetition after 401 with credentials read anew. What to do after
+ * an error is the caller's decision, by its code:
  *	NOT_FOUND	404
  *	EXISTS		409 AlreadyExists
  *	CONFLICT	409 otherwise: read again, decide again

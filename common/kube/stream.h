@@ -20,8 +20,9 @@ struct stream;
 struct stream_hooks {
 	/* A change; object is lent. */
 	void (*event)(struct stream *s, enum kube_watch_type type, const struct json *object);
-	/* Of a list that is not the stream's first, of an unremembered one's too: it begins, shows an object (before `event`
-	 * tells what that means), ends (after the last `event`). s->went_back: its version is older than what was seen. */
+	/* Of a list that is not the stream's first, of an unremembered one's too: it begins, shows an object (before
+	 * `event` tells what that means), ends (after the last `event`). s->went_back: its version is older than what
+	 * was seen. */
 	void (*relist)(struct stream *s, enum kube_relist_at at, const char *version,
 		       const struct json *object);
 	/* A list is complete. */

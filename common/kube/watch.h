@@ -47,8 +47,9 @@ typedef void kube_watch_handler(void *ctx, size_t kind, enum kube_watch_type typ
 
 /*
  * For a cache that also takes in answers to its own writes: a list after the first one (of a kind that is unremembered:
- * each one), step by step. Whoever keeps objects by resourceVersion needs it after a restore of the server, when the true
- * state has a smaller one than what is kept, and what the server has forgotten may never have been seen by the watch.
+ * each one), step by step. Whoever keeps objects by resourceVersion needs it after a restore of the server, when the
+ * true state has a smaller one than what is kept, and what the server has forgotten may never have been seen by the
+ * watch.
  */
 enum kube_relist_at {
 	KUBE_LIST_BEGINS,
@@ -72,9 +73,9 @@ struct kube_watch_kind {
 	const char *field_selector; /* NULL: all; "metadata.name=..." for one object */
 	const char *namespace;	    /* this one only; NULL: opts.namespaces */
 	/*
-	 * The relist function keeps account of the objects, and the watch does not: each item of a list is told, the first
-	 * one's too, as MODIFIED like what is new, a deletion whether or not the object was known, and one that was missed
-	 * not at all.
+	 * The relist function keeps account of the objects, and the watch does not: each item of a list is told, the
+	 * first one's too, as MODIFIED like what is new, a deletion whether or not the object was known, and one that
+	 * was missed not at all.
 	 */
 	bool unremembered;
 };
@@ -120,8 +121,8 @@ bool kube_watch_wait_synced(struct kube_watch *w, int64_t ms);
  * that moved last). False when there is none or it does not fit. */
 bool kube_watch_version(struct kube_watch *w, size_t kind, char *to, size_t size);
 
-/* Moment (clock_mono_ms) of the thread's last turn; it makes one at least each minute, whatever the API server does, so an
- * old one means that it is stuck in the handler, or gone. */
+/* Moment (clock_mono_ms) of the thread's last turn; it makes one at least each minute, whatever the API server does,
+ * so an old one means that it is stuck in the handler, or gone. */
 int64_t kube_watch_beat_ms(const struct kube_watch *w);
 
 /* How many kinds it watches. */

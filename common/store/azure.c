@@ -1,6 +1,6 @@
 /*
- * Azure Blob: the account's key signs each request (Shared Key), or a shared access signature goes along in the query. The
- * version is one that Azurite knows too.
+ * Azure Blob: the account's key signs each request (Shared Key), or a shared access signature goes along in the
+ * query. The version is one that Azurite knows too.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * Google Cloud Storage with a service account: its key signs a request for a token (RS256, RFC 7523), which then goes with
- * every request of the JSON interface.
+ * Google Cloud Storage with a service account: its key signs a request for a token (RS256, RFC 7523), which then goes
+ * with every request of the JSON interface.
  */
 #include <stdio.h>
 #include <stdlib.h>

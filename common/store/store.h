@@ -1,16 +1,17 @@
 /*
  * store.h - object stores: one object at a time, read, written under a condition, deleted, listed. Three dialects: S3
- * (Signature Version 4), Google Cloud Storage (a service account's token, or HMAC keys) and Azure Blob (account key or SAS).
+ * (Signature Version 4), Google Cloud Storage (a service account's token, or HMAC keys) and Azure Blob (account key
+ * or SAS).
  *
  * A store makes requests and reads answers; sending is the caller's, by http_loop (the tracker) or by store_do. Rules:
  * a redirect is never followed, so credentials go to no other host; the answer to a condition that does not hold is
  * ERR_CONFLICT; errors say what the store said by its code alone, never a byte of a credential or of a body.
  *
- * Errors of store_answer: NOT_FOUND, CONFLICT (a condition), UNAUTHORIZED and FORBIDDEN (401, 403), THROTTLED (429, 503;
- * e->retry_after_ms), UNAVAILABLE (other 5xx), PROTOCOL (redirect, anything else).
+ * Errors of store_answer: NOT_FOUND, CONFLICT (a condition), UNAUTHORIZED and FORBIDDEN (401, 403), THROTTLED (429,
+ * 503; e->retry_after_ms), UNAVAILABLE (other 5xx), PROTOCOL (redirect, anything else).
  *
- * Facts: S3 conditions are If-Match and If-None-Match on ETags; Google's are generations; Azure's are ETags. S3 without an
- * endpoint is addressed by virtual host, with one by path, as celld does.
+ * Facts: S3 conditions are If-Match and If-None-Match on ETags; Google's are generations; Azure's are ETags. S3
+ * without an endpoint is addressed by virtual host, with one by path, as celld does.
  */
 #ifndef COMMON_STORE_STORE_H
 #define COMMON_STORE_STORE_H
@@ -51,7 +52,10 @@ struct store_place {
 
 struct store;
 
-/* A copy that owns its texts; "" and NULL are both absent but for the prefix, which is "" then. Frees such a one's texts. */
+/*
+ * A copy that owns its texts; "" and NULL are both absent but for the prefix, which is "" then. Frees such a one's
+ * texts.
+ */
 void store_place_copy(struct store_place *to, const struct store_place *from);
 void store_place_done(struct store_place *p);
 /* Copies both. ERR_INVALID: the place or the keys cannot be right; names the key. */

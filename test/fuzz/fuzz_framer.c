@@ -1,6 +1,6 @@
 /*
- * Lines do not depend on where the stream was cut: the first byte says how long the pieces are, the rest is compared with
- * the same bytes in one piece.
+ * Lines do not depend on where the stream was cut: the first byte says how long the pieces are, the rest is compared
+ * with the same bytes in one piece.
  */
 #include <stdlib.h>
 #include <string.h>

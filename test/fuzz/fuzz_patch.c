@@ -1,6 +1,6 @@
 /*
- * {"object": ..., "old": ..., "namespace": "..."}: the operations of the patch, done one after the other as RFC 6902 has it,
- * make the document that the patch speaks of, and what is stored then needs no further one.
+ * {"object": ..., "old": ..., "namespace": "..."}: the operations of the patch, done one after the other as RFC 6902
+ * has it, make the document that the patch speaks of, and what is stored then needs no further one.
  */
 #include <stdlib.h>
 #include <string.h>

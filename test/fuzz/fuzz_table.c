@@ -1,6 +1,6 @@
 /*
- * The compatibility table with some bytes replaced: it is refused with a line of text, or every question that is asked of
- * it has an answer. Input: two bytes where, one byte how many go, and what comes in their place.
+ * The compatibility table with some bytes replaced: it is refused with a line of text, or every question that is
+ * asked of it has an answer. Input: two bytes where, one byte how many go, and what comes in their place.
  */
 #include <stdlib.h>
 #include <string.h>

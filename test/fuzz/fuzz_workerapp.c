@@ -1,6 +1,6 @@
 /*
- * Whatever JSON is a WorkerApp, the reader and all rules get through it, alone and as an update of another one; an object
- * that is judged against itself is never refused, and every fault is one line.
+ * Whatever JSON is a WorkerApp, the reader and all rules get through it, alone and as an update of another one; an
+ * object that is judged against itself is never refused, and every fault is one line.
  */
 #include <stdlib.h>
 #include <string.h>

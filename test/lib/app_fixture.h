@@ -1,6 +1,6 @@
 /*
- * app_fixture.h - a WorkerApp, a table and the input of desired_*, made of a short document with the values that a test is
- * about. Documents and expectations are JSON with ' in the place of ". What cannot be read fails the test.
+ * app_fixture.h - a WorkerApp, a table and the input of desired_*, made of a short document with the values that a
+ * test is about. Documents and expectations are JSON with ' in the place of ". What cannot be read fails the test.
  */
 #ifndef TEST_LIB_APP_FIXTURE_H
 #define TEST_LIB_APP_FIXTURE_H

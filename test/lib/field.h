@@ -1,6 +1,6 @@
 /*
- * field.h - a field of pods: every address of 127.1.0.0 to 127.8.255.255 has a node at one port, in a process of its own,
- * so that what the test measures of itself is the asking alone. What a node does is in its second byte.
+ * field.h - a field of pods: every address of 127.1.0.0 to 127.8.255.255 has a node at one port, in a process of its
+ * own, so that what the test measures of itself is the asking alone. What a node does is in its second byte.
  */
 #ifndef TEST_LIB_FIELD_H
 #define TEST_LIB_FIELD_H
@@ -33,7 +33,10 @@ int field_asked(const struct field *f, enum field_kind kind, int n);
 int field_asked_all(const struct field *f, enum field_kind kind);
 /* Bytes that all floods of a kind got rid of. */
 int64_t field_sent(const struct field *f, enum field_kind kind);
-/* The silent ones and the hoarders go when so many well and big ones have been answered (counted from the start), not before. */
+/*
+ * The silent ones and the hoarders go when so many well and big ones have been answered (counted from the start), not
+ * before.
+ */
 void field_release_after(struct field *f, int answers);
 
 #endif

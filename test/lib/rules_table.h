@@ -8,8 +8,8 @@
 #include "common/workerapp.h"
 
 /*
- * said: a line "RULE PATH: MESSAGE" for each fault and "warning: TEXT" for each warning, in order, without a newline at the
- * end; "" is a sound object.
+ * said: a line "RULE PATH: MESSAGE" for each fault and "warning: TEXT" for each warning, in order, without a newline
+ * at the end; "" is a sound object.
  */
 struct rules_case {
 	const char *change; /* YAML, laid over the sound object; null takes a member away */

@@ -1,8 +1,8 @@
 /*
  * script.h - an HTTP server that answers from a table, for tests. Plain or TLS, on 127.0.0.1.
  *
- * Requests are matched to steps: the first step not used yet whose `want` is how "METHOD target" begins. What matches no
- * step is answered 599 and counted. Every request is kept for the test to look at.
+ * Requests are matched to steps: the first step not used yet whose `want` is how "METHOD target" begins. What matches
+ * no step is answered 599 and counted. Every request is kept for the test to look at.
  */
 #ifndef TEST_LIB_SCRIPT_H
 #define TEST_LIB_SCRIPT_H
@@ -46,7 +46,10 @@ int script_port(const struct script *s);
 const char *script_url(const struct script *s);
 /* Steps SCRIPT_HOLD and SCRIPT_SILENT that wait now end: the former with a proper end. */
 void script_release(struct script *s);
-/* Lets the next gated step through, now or when it is asked for: so a test sees each answer's effect before the next one. */
+/*
+ * Lets the next gated step through, now or when it is asked for: so a test sees each answer's effect before the next
+ * one.
+ */
 void script_pass(struct script *s);
 /* Waits until n requests have come in all; false: 30 s have passed. */
 bool script_wait(struct script *s, size_t n);
@@ -58,7 +61,10 @@ const struct script_request *script_request(struct script *s, size_t i);
 /* Does its headers hold this line, exactly? */
 bool script_has_header(const struct script_request *r, const char *line);
 
-/* A self-signed certificate with its key, for 127.0.0.1 and the DNS name; the caller's. *ret_cert: the certificate alone. */
+/*
+ * A self-signed certificate with its key, for 127.0.0.1 and the DNS name; the caller's. *ret_cert: the certificate
+ * alone.
+ */
 char *script_pem(const char *dns_name, char **ret_cert) must_use;
 /* The same with a subject of that name, from an hour ago until so many seconds from now (negative: it has ended). */
 char *script_pem_until(const char *dns_name, long seconds, char **ret_cert) must_use;

@@ -1,6 +1,6 @@
 /*
- * sick.h - an object store that is not well, for tests of those who read it: an HTTP server on 127.0.0.1, plain or TLS, that
- * is switched between ways to fail. Every GET is answered alike, whatever it asks for and whoever signed it.
+ * sick.h - an object store that is not well, for tests of those who read it: an HTTP server on 127.0.0.1, plain or
+ * TLS, that is switched between ways to fail. Every GET is answered alike, whatever it asks for and whoever signed it.
  */
 #ifndef TEST_LIB_SICK_H
 #define TEST_LIB_SICK_H
@@ -35,8 +35,8 @@ const char *sick_url(const struct sick *s); /* lent */
 const char *sick_authorities(const struct sick *s);
 
 /*
- * From now on. Connections that are there end. body, of FINE: copied, at most 511 bytes; its ETag is its own text's digest.
- * Begins to count anew.
+ * From now on. Connections that are there end. body, of FINE: copied, at most 511 bytes; its ETag is its own text's
+ * digest. Begins to count anew.
  */
 void sick_switch(struct sick *s, enum sick_mode mode, const char *body);
 /* Calls since the switch: requests, and connections without one. STOPPED sees none. */

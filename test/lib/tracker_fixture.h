@@ -1,6 +1,6 @@
 /*
- * tracker_fixture.h - Secrets and tracker as in the controller, for their tests: a scripted API server has the Secrets, the
- * stores are the test's.
+ * tracker_fixture.h - Secrets and tracker as in the controller, for their tests: a scripted API server has the
+ * Secrets, the stores are the test's.
  */
 #ifndef TEST_LIB_TRACKER_FIXTURE_H
 #define TEST_LIB_TRACKER_FIXTURE_H
@@ -31,8 +31,9 @@ struct tracker_fixture {
 };
 
 /*
- * Starts them. o: intervals and such; what leads elsewhere is filled in here. local: endpoints that may be called although
- * they are at a loopback address. api: the steps of the API server, which is asked for Secrets each secrets_ms.
+ * Starts them. o: intervals and such; what leads elsewhere is filled in here. local: endpoints that may be called
+ * although they are at a loopback address. api: the steps of the API server, which is asked for Secrets each
+ * secrets_ms.
  */
 void tracker_begin(struct tracker_fixture *f, const struct script_step *api, size_t n_api,
 		   const struct strlist *local, const struct tracker_opts *o, int64_t secrets_ms);

@@ -1,6 +1,6 @@
 /*
- * turn_fixture.h - a turn about the WorkerApp of app_fixture.h ("store/shop", UID u-1), an empty cache, and a client whose
- * server is a script.
+ * turn_fixture.h - a turn about the WorkerApp of app_fixture.h ("store/shop", UID u-1), an empty cache, and a client
+ * whose server is a script.
  */
 #ifndef TEST_LIB_TURN_FIXTURE_H
 #define TEST_LIB_TURN_FIXTURE_H

@@ -1,6 +1,6 @@
 /*
- * webhook_process.h - celld-webhook as a process of its own, for tests. Every function fails the test when something goes
- * wrong that the test did not ask for.
+ * webhook_process.h - celld-webhook as a process of its own, for tests. Every function fails the test when something
+ * goes wrong that the test did not ask for.
  */
 #ifndef TEST_LIB_WEBHOOK_PROCESS_H
 #define TEST_LIB_WEBHOOK_PROCESS_H

@@ -1,5 +1,5 @@
-/* sign METHOD KEY PAYLOAD DATE REGION SERVICE ACCESS SECRET NAME VALUE... -- NAME VALUE...: prints the Authorization header
- * that common/sigv4 makes, for headers before the dashes and parameters behind them; see signatures.py. */
+/* sign METHOD KEY PAYLOAD DATE REGION SERVICE ACCESS SECRET NAME VALUE... -- NAME VALUE...: prints the Authorization
+ * header that common/sigv4 makes, for headers before the dashes and parameters behind them; see signatures.py. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,9 @@
  * reachability test of rollout_decide, and for the traces that are replayed against the real controller in the test
  * bed (print_traces.c, test/e2e/traces.sh). Parallel pod management, RollingUpdate with a partition.
  *
- * Source of the rules: k8s.io/kubernetes pkg/controller/statefulset stateful_set_control.go (v1.36). What is left out: claims, pods
- * that fail or succeed as a whole, and the order in which one sync creates and deletes, which is fixed here.
+ * Source of the rules: k8s.io/kubernetes pkg/controller/statefulset stateful_set_control.go (v1.36). What is left
+ * out: claims, pods that fail or succeed as a whole, and the order in which one sync creates and deletes, which is
+ * fixed here.
  */
 #ifndef TEST_ROLLOUT_MODEL_H
 #define TEST_ROLLOUT_MODEL_H

@@ -561,7 +561,10 @@ static void check_reason(const struct rollout_decision *d)
 		check_fleet_reason(d);
 }
 
-/* When it has to be looked at again: what no watch tells at every recheck, the rest once half as much time has passed again. */
+/*
+ * When it has to be looked at again: what no watch tells at every recheck, the rest once half as much time has passed
+ * again.
+ */
 static int64_t latest(enum rollout_reason reason)
 {
 	bool told = reason == ROLLOUT_LEAVING || reason == ROLLOUT_CONTROLLER ||

@@ -1,8 +1,8 @@
 /*
- * From every state that a small fleet can be in, however it came there: when the world heals, the goal is reached within
- * a bound, and nothing goes round in circles. The states are enumerated, not reached: half-done rolls, three revisions,
- * Recreate at every stage, sizes changed in the middle, revisions that never come up, fleets that somebody has stopped,
- * a StatefulSet that is gone.
+ * From every state that a small fleet can be in, however it came there: when the world heals, the goal is reached
+ * within a bound, and nothing goes round in circles. The states are enumerated, not reached: half-done rolls, three
+ * revisions, Recreate at every stage, sizes changed in the middle, revisions that never come up, fleets that somebody
+ * has stopped, a StatefulSet that is gone.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * Every state of a small fleet, one by one: promises.c says what rollout_decide may never do in it, and what it must do.
+ * Every state of a small fleet, one by one: promises.c says what rollout_decide may never do in it, and what it must
+ * do.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +19,9 @@ static struct promises_tally tally;
 /* QUICK=1, for valgrind: one surrounding of so many. */
 static unsigned thin = 1;
 
-/* Once more with somebody else who may change the size: where that plays a part, and in a sample of the other states. */
+/*
+ * Once more with somebody else who may change the size: where that plays a part, and in a sample of the other states.
+ */
 static void check(void)
 {
 	static struct promises_tally with_autoscaler;

@@ -60,7 +60,9 @@ static void a_pod_in_full(void **state)
 	assert_int_equal(p.fault, ROLLOUT_FAULT_NONE);
 }
 
-/* A copy for debugging, or another workload's pod, may carry the label; it must not pass for an ordinal of the fleet. */
+/*
+ * A copy for debugging, or another workload's pod, may carry the label; it must not pass for an ordinal of the fleet.
+ */
 static void names_and_ordinals(void **state)
 {
 	static const struct {

@@ -1,5 +1,6 @@
 /*
- * What nobody should send, against the program itself: each with the answer that is right. The service goes on after each.
+ * What nobody should send, against the program itself: each with the answer that is right. The service goes on after
+ * each.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -468,7 +469,10 @@ static void test_connections_that_break_off(void **state)
 /* The beginning of a ClientHello, after which nothing comes. */
 static const char half_hello[] = "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
 
-/* More silent connections and half handshakes than there are places: reviews are answered, on old connections and new. */
+/*
+ * More silent connections and half handshakes than there are places: reviews are answered, on old connections and
+ * new.
+ */
 static void test_a_thousand_idle_connections(void **state)
 {
 	enum { IDLE = 1100 };

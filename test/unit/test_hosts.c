@@ -170,7 +170,10 @@ static bool has_all(const char *names, const char *own)
 	return all;
 }
 
-/* What is noticed runs ahead of the turn, or behind it: one that still had names found no name of its own, and nobody who has it. */
+/*
+ * What is noticed runs ahead of the turn, or behind it: one that still had names found no name of its own, and nobody
+ * who has it.
+ */
 static void the_names_are_those_that_the_caller_has_read(void **state)
 {
 	(void)state;

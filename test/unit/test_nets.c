@@ -1,7 +1,7 @@
 /*
- * Random WorkerApps near the rules' edges through the nets that an object passes: webhook, offline check, controller. They never
- * contradict each other. SEED=N takes another seed, SOAK=1 a hundred times as many, NETS_OUT=FILE writes the first 500
- * with their verdicts, for a fourth net, the schema (test/e2e/more/26-admission-table.sh).
+ * Random WorkerApps near the rules' edges through the nets that an object passes: webhook, offline check, controller.
+ * They never contradict each other. SEED=N takes another seed, SOAK=1 a hundred times as many, NETS_OUT=FILE writes
+ * the first 500 with their verdicts, for a fourth net, the schema (test/e2e/more/26-admission-table.sh).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -136,8 +136,8 @@ static void test_creation(void **state)
 }
 
 /*
- * An update that is allowed from a sound object leaves a sound one: what it stores, the controller calls valid. And an object is never
- * refused as an update of itself.
+ * An update that is allowed from a sound object leaves a sound one: what it stores, the controller calls valid. And
+ * an object is never refused as an update of itself.
  */
 static void test_update(void **state)
 {

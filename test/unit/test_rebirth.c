@@ -95,7 +95,10 @@ static void a_note_fits_an_annotation(void **state)
 	assert_null(rebirth_text(object, NULL, "r1"));
 }
 
-/* *ret_sts: what is not there any more. The app with claims; its pods are there, its StatefulSet is not, as when the process was killed in between. */
+/*
+ * *ret_sts: what is not there any more. The app with claims; its pods are there, its StatefulSet is not, as when the
+ * process was killed in between.
+ */
 static void orphans(struct reconcile_fixture *f, struct json **ret_sts)
 {
 	struct json *doc = app_fixture_doc();

@@ -13,7 +13,10 @@
 #include "test/lib/app_fixture.h"
 #include "test/lib/watch_fixture.h"
 
-/* A watch on Services, its cache, and what it said of lists: "[100 a@90 ]100 " of one, "[-" when the server went back. */
+/*
+ * A watch on Services, its cache, and what it said of lists: "[100 a@90 ]100 " of one, "[-" when the server went
+ * back.
+ */
 struct fixture {
 	struct watch_fixture w;
 	struct cache *cache;

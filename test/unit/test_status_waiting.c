@@ -136,7 +136,10 @@ static void test_lowest_unreachable_pod_is_named(void **state)
 	assert_string_equal(condition("FleetStateReady", "status"), "True");
 }
 
-/* A Recreate that replaces the StatefulSet has nowhere else to keep the size; it is gone once a StatefulSet is there again. */
+/*
+ * A Recreate that replaces the StatefulSet has nowhere else to keep the size; it is gone once a StatefulSet is there
+ * again.
+ */
 static void test_kept_size(void **state)
 {
 	(void)state;

@@ -76,7 +76,9 @@ static void the_same_status_is_not_written(void **state)
 	stop(&x);
 }
 
-/* An older definition: what a refusal names is left out, of every later write too, until somebody may have mended it. */
+/*
+ * An older definition: what a refusal names is left out, of every later write too, until somebody may have mended it.
+ */
 static void what_the_definition_lacks_is_left_out(void **state)
 {
 	static const struct script_step steps[] = {

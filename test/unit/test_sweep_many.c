@@ -182,8 +182,8 @@ static void test_all_well(void **state)
 }
 
 /*
- * The silent ones stay so until each of the others has been answered: a sweep that waits for a silent pod before it asks
- * all others comes to its end without them.
+ * The silent ones stay so until each of the others has been answered: a sweep that waits for a silent pod before it
+ * asks all others comes to its end without them.
  */
 static void test_tenth_silent(void **state)
 {
@@ -291,8 +291,8 @@ static void test_many_floods(void **state)
 }
 
 /*
- * Pods that hold what they have got of our memory, and send no more: whoever has less to say is not kept waiting. They go
- * when he has been answered, not before.
+ * Pods that hold what they have got of our memory, and send no more: whoever has less to say is not kept waiting.
+ * They go when he has been answered, not before.
  */
 static void test_hoarders(void **state)
 {

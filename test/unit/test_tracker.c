@@ -234,7 +234,10 @@ static void test_secret_that_is_not_there(void **state)
 	end(&f);
 }
 
-/* Fifty apps at an endpoint that asks for a pause: those that were under way have asked, the others are told without asking. */
+/*
+ * Fifty apps at an endpoint that asks for a pause: those that were under way have asked, the others are told without
+ * asking.
+ */
 static void test_sick_endpoint(void **state)
 {
 	static const struct script_step s3 = { .status = 503, .again = true };

@@ -1,6 +1,7 @@
 /*
- * The tracker, with its real HTTP client, at stores that are not well, in every way that stores are: each app knows why it is
- * not read and keeps its version, the store gets few calls, apps of another store notice nothing, and all come back alone.
+ * The tracker, with its real HTTP client, at stores that are not well, in every way that stores are: each app knows
+ * why it is not read and keeps its version, the store gets few calls, apps of another store notice nothing, and all
+ * come back alone.
  *
  * Time is compressed: an interval of 100 ms stands for the minute, a first pause of 25 ms for the 15 s.
  */

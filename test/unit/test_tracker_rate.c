@@ -1,9 +1,9 @@
 /*
- * Many apps at one endpoint: it gets one request an app and interval, a start makes no burst, memory is flat. SOAK=1: 1,000
- * apps, 10 s, for two minutes; else 300 and 1 s. QUICK=1 (valgrind, TSan): 60.
+ * Many apps at one endpoint: it gets one request an app and interval, a start makes no burst, memory is flat. SOAK=1:
+ * 1,000 apps, 10 s, for two minutes; else 300 and 1 s. QUICK=1 (valgrind, TSan): 60.
  *
- * Waits are for requests, never for time. A machine that stands still for a moment makes them late: so the steady rate may
- * be taken up to three times, and of the start only what is too early is wrong.
+ * Waits are for requests, never for time. A machine that stands still for a moment makes them late: so the steady
+ * rate may be taken up to three times, and of the start only what is too early is wrong.
  */
 #include <malloc.h>
 #include <setjmp.h>

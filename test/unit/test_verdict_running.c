@@ -74,8 +74,8 @@ static void test_rolls(void **state)
 }
 
 /*
- * From 0.1.0 nothing rolls. Every pod of a roll may be replaced before the StatefulSet's current revision moves on, and a pod
- * that is lost under a frozen newer template comes back on that.
+ * From 0.1.0 nothing rolls. Every pod of a roll may be replaced before the StatefulSet's current revision moves on,
+ * and a pod that is lost under a frozen newer template comes back on that.
  */
 static void test_current_revision_counts(void **state)
 {
@@ -129,7 +129,10 @@ static void test_unreadable_template(void **state)
 	done(&f);
 }
 
-/* Somebody has deleted the StatefulSet and left its pods: they tell what runs, and there is no template that could not. */
+/*
+ * Somebody has deleted the StatefulSet and left its pods: they tell what runs, and there is no template that could
+ * not.
+ */
 static void test_orphans_alone(void **state)
 {
 	struct fixture f = fleet("0.6.1", "0.6.2");

@@ -28,9 +28,9 @@ static int open_files(void)
 }
 
 /*
- * Streams that are cut, each in the midst of a line, cost no memory and no descriptors. The server of the test runs in the
- * same process and keeps each request: about a kilobyte. A client's connection that is left behind is many. With SOAK
- * ten thousand of them.
+ * Streams that are cut, each in the midst of a line, cost no memory and no descriptors. The server of the test runs
+ * in the same process and keeps each request: about a kilobyte. A client's connection that is left behind is many.
+ * With SOAK ten thousand of them.
  */
 static void a_cut_costs_nothing(void **state)
 {
