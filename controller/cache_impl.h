@@ -21,10 +21,9 @@ union entry_brief {
 
 /* Small, and in one piece: a large cluster has a hundred thousand of them. */
 struct entry {
-	unsigned names,
-		body; /* where they begin in bytes; body 0: a pod that is no member of a fleet has none */
-	unsigned char model; /* of the body */
-	bool unlisted;	     /* the list that runs has not shown it, and it was there before */
+	unsigned names, body; /* where they begin in bytes; no body: a pod that is no member */
+	unsigned char model;  /* of the body */
+	bool unlisted;	      /* the list that runs has not shown it, and it was there before */
 	/*
 	 * Of a WorkerApp and a StatefulSet the brief; the names: UID, NUL, resourceVersion, NUL; and a struct
 	 * squeezed: the object's compact text, of a pod its struct fleet_pod.

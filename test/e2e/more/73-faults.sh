@@ -6,7 +6,6 @@ rm -f "$out".*
 . "$root/test/e2e/local.sh"
 check "no controller of the bed runs" away
 identity faults
-cp "$root/build/e2e/faults.kubeconfig" "$out.kubeconfig"
 ASAN_OPTIONS=exitcode=86 TSAN_OPTIONS=exitcode=86 PYTHONDONTWRITEBYTECODE=1 python3 "$root/test/e2e/faults.py" "${FAULT_SECONDS:-60}" "${FLEETS:-8}" "$seed" "$POINTERS" "$out" -- \
 	"$root/build/$PROFILE/bin/celld-controller" --settle=1s --recheck=1s --state-poll-interval=2s --discovery-interval=5s \
 	--deploy-poll-interval=2s --secret-poll-interval=2s --metrics-bind-address=0 --health-probe-bind-address=127.0.0.1:18083 \
