@@ -140,7 +140,7 @@ struct get {
 	bool over;
 };
 
-enum { FIRST_PLACES = 32, STEP_MS = 20 };
+enum { FIRST_PLACES = 32, STEP_MS = 20, SOON_MS = 1000 };
 enum { LANES = 2 }; /* the usual one, and that of the slow */
 
 struct http_batch {
@@ -151,9 +151,10 @@ struct http_batch {
 	size_t next[LANES];
 	int in_flight[LANES];
 	size_t over;
-	int places;	    /* of the usual lane, by now */
-	int64_t counted_ms; /* when answers were last counted */
-	size_t over_then;
+	/* of the usual lane: its places by now, and how many have ended since when */
+	int places;
+	size_t ended;
+	int64_t since_ms;
 	http_batch_done *done;
 	void *ctx;
 };
@@ -212,6 +213,7 @@ static void get_done(void *ctx, struct http_response *r, const struct err *e)
 
 	g->over = true;
 	g->batch->over++;
+	g->batch->ended += g->lane == 0;
 	g->batch->in_flight[g->lane]--;
 	g->batch->done(g->batch->ctx, g->tag, r, e);
 }
@@ -247,19 +249,19 @@ static void lane_start(struct http_batch *b, int lane, int places,
 }
 
 /*
- * A transfer costs memory, and each event a look at all of them, so a lane begins with few places. Peers that answer at
- * once never need more; while they take their time, so that a place is not free again within STEP_MS, places double.
+ * A transfer costs memory, and each event a look at all of them, so the usual lane begins with few places: peers that
+ * answer at once need no more. They double as long as at this pace those that wait would not all be done SOON_MS later.
  */
 static void lane_widen(struct http_batch *b, const struct http_batch_limits *limits)
 {
-	int64_t now = clock_mono_ms();
+	int64_t ms = clock_mono_ms() - b->since_ms;
 
-	if (now - b->counted_ms < STEP_MS)
+	if (ms < STEP_MS)
 		return;
-	if (b->next[0] < b->n && b->over - b->over_then < (size_t)b->places)
+	if ((int64_t)(b->n - b->next[0]) * ms > (int64_t)b->ended * SOON_MS)
 		b->places = b->places * 2 < limits->in_flight ? b->places * 2 : limits->in_flight;
-	b->counted_ms = now;
-	b->over_then = b->over;
+	b->ended = 0;
+	b->since_ms += ms;
 }
 
 /* Ends what has not ended. */
@@ -293,8 +295,8 @@ int http_batch_run(struct http_batch *b, const struct http_batch_limits *limits,
 	int r = 0;
 
 	b->places = limits->in_flight < FIRST_PLACES ? limits->in_flight : FIRST_PLACES;
-	b->counted_ms = clock_mono_ms();
-	b->over_then = 0;
+	b->ended = 0;
+	b->since_ms = clock_mono_ms();
 	b->done = done;
 	b->ctx = ctx;
 	http_loop_hold(b->loop, limits->max_held);

@@ -5,8 +5,6 @@
 
 #include "common/digest.h"
 
-/* A pod that the StatefulSet does not make for so long was refused: quota, Pod Security, another webhook. */
-enum { REFUSED_AFTER_MS = 30000 };
 /* Longer than any grace period that we render (60 s): a pod that terminates for so long does not come to its end. */
 enum { ENDLESS_AFTER_MS = 120000 };
 
@@ -123,7 +121,7 @@ void observe_fleet(const struct observe_input *in, const struct fleet_memory *m,
 	for (size_t i = 0; i < in->n_pods; i++)
 		one_pod(in, i, o->quiet, o);
 	for (int i = 0; i < o->n_pods && i < o->replicas; i++) {
-		if (!o->pods[i].exists && o->quiet >= REFUSED_AFTER_MS)
+		if (!o->pods[i].exists && o->quiet >= ROLLOUT_REFUSED_MS)
 			o->pods[i].fault = ROLLOUT_FAULT_REFUSED;
 	}
 	o->swept = is_swept(in, m);

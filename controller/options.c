@@ -66,8 +66,7 @@ static size_t rows(struct options *o, struct flag to[MOST_ROWS])
 		{ "recheck", 0, FLAG_DURATION, &o->recheck_ms, "10s", 100, 10 * (int64_t)MINUTE,
 		  NULL, NULL,
 		  "pause before a closed gate is looked at again; up to 30 times as long the "
-		  "longer nothing "
-		  "changes, where a change would be seen" },
+		  "longer nothing changes, where a change of pods is all that opens it" },
 		{ "discovery-interval", 0, FLAG_DURATION, &o->discovery_ms, "1m", 100, HOUR, NULL,
 		  NULL, "pause between looks at which of Gateway API, Istio and KEDA are there" },
 		{ "metrics-bind-address", 0, FLAG_STRING, &o->metrics_address, ":8443", 0, 0, NULL,

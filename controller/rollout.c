@@ -416,34 +416,36 @@ static int leftovers(const struct rollout_obs *o)
 	return n;
 }
 
-/* A watch or a sweep tells when it has ended; time alone only finds out why it lasts. */
 static bool is_told(enum rollout_reason reason)
 {
-	switch ((int)reason) {
-	case ROLLOUT_LEAVING:
-	case ROLLOUT_CONTROLLER:
-	case ROLLOUT_MISSING:
-	case ROLLOUT_TERMINATING:
-	case ROLLOUT_NOT_READY:
-	case ROLLOUT_STUCK:
-	case ROLLOUT_UNREACHABLE:
-	case ROLLOUT_PODS_LEFT:
-		return true;
-	default:
-		return false;
+	switch (reason) {
+#define REASON(name, told, text)                                                                   \
+	case ROLLOUT_##name:                                                                       \
+		return told;
+#include "controller/rollout_reasons.def"
+#undef REASON
 	}
+	return false;
 }
 
-/* The longer nothing has changed the later: ten thousand apps that wait for ever cost next to nothing. */
+/*
+ * The longer nothing has changed the later: ten thousand apps that wait for ever cost next to nothing. Not past a moment
+ * at which time alone makes a fault of a wait.
+ */
 static int64_t later_and_later(const struct rollout_obs *o)
 {
+	static const int64_t moments[] = { ROLLOUT_REFUSED_MS, ROLLOUT_PATIENCE_MS };
 	int64_t ms = o->quiet / 2;
 
-	if (o->quiet < ROLLOUT_PATIENCE_MS && ms > ROLLOUT_PATIENCE_MS - o->quiet)
-		ms = ROLLOUT_PATIENCE_MS - o->quiet; /* what it decides is decided then */
 	if (ms < o->recheck)
-		return o->recheck;
-	return ms < ROLLOUT_RECHECKS * o->recheck ? ms : ROLLOUT_RECHECKS * o->recheck;
+		ms = o->recheck;
+	if (ms > ROLLOUT_RECHECKS * o->recheck)
+		ms = ROLLOUT_RECHECKS * o->recheck;
+	for (size_t i = 0; i < array_len(moments); i++) {
+		if (o->quiet < moments[i] && ms > moments[i] - o->quiet)
+			ms = moments[i] - o->quiet;
+	}
+	return ms;
 }
 
 void rollout_decide(const struct rollout_obs *obs, struct rollout_decision *ret)

@@ -36,7 +36,9 @@
 enum {
 	/* ordinals that an observation can hold; spec.replicas is at most 1000 */
 	ROLLOUT_PODS = 1024,
-	ROLLOUT_REST = 2147483647,    /* the partition of a fleet at rest */
+	ROLLOUT_REST = 2147483647, /* the partition of a fleet at rest */
+	/* a pod that the StatefulSet does not make for so long was refused: quota, Pod Security, another webhook */
+	ROLLOUT_REFUSED_MS = 30000,
 	ROLLOUT_PATIENCE_MS = 120000, /* how long a pod without a fault may take to become Ready */
 	ROLLOUT_RECHECKS = 30, /* the longest pause between looks at a fleet, in obs.recheck */
 };
@@ -116,7 +118,7 @@ enum rollout_phase {
 
 /* What is being waited for. */
 enum rollout_reason {
-#define REASON(name, text) ROLLOUT_##name,
+#define REASON(name, told, text) ROLLOUT_##name,
 #include "controller/rollout_reasons.def"
 #undef REASON
 };

@@ -192,7 +192,7 @@ bool status_is_stuck(const struct status_input *in)
 static const char *reason_text(enum rollout_reason reason)
 {
 	switch (reason) {
-#define REASON(name, text)                                                                         \
+#define REASON(name, told, text)                                                                   \
 	case ROLLOUT_##name:                                                                       \
 		return text;
 #include "controller/rollout_reasons.def"

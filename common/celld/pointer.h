@@ -1,7 +1,7 @@
 /*
  * pointer.h - deploy/current.json, celld's deploy pointer. Source: celld's protocol.rs, v0.3 and v0.6:
- * {"script_name": string (optional), "version": string, "prefix": "deploy/<script>/<version>", "rollout": {"percent":
- * 100}}.
+ * {"script_name": string (optional), "version": string, "prefix": "deploy/<script>/<version>",
+ * "rollout": {"percent": 100}}.
  */
 #ifndef COMMON_CELLD_POINTER_H
 #define COMMON_CELLD_POINTER_H

@@ -31,6 +31,7 @@ ROLLING = {**changes.ROLLING, **changes.QUIET, "celld.image": lambda r: "ghcr.io
 # Of these two versions no pod may meet one of the other; both ways need Recreate.
 STOPPING = {**ROLLING, **changes.STOPPING, "celld.image": lambda r: "ghcr.io/denoland/celld:" + r.choice(["v0.3.0", "v0.4.0"])}
 # fields, first size, first version
+REMEDY = "set spec.celld.updateStrategy to Recreate"
 KINDS = {"roll": (ROLLING, 3, "v0.6.2"), "size": ({**ROLLING, **changes.SIZES}, 2, "v0.6.2"), "stop": (STOPPING, 2, "v0.3.0")}
 
 
@@ -122,10 +123,26 @@ def meddle(walks, seconds, seed):
     return made
 
 
+def heed(w, app):
+    """Does what the condition says. A change that needs Recreate was stored with it, and it was Rolling again before the
+    controller, held up by faults, had acted on the one or the other."""
+    ready = api.condition(app, "Ready")
+    if REMEDY not in ready.get("message", "") or ready.get("observedGeneration") != app["metadata"]["generation"]:
+        return
+    changes.put(w.spec, "celld.updateStrategy", "Recreate")
+    try:
+        w.apply(w.namespace, w.spec)
+        print(f"{w.namespace}: Recreate, as its condition says", flush=True)
+    except api.Refused as e:
+        if e.status != 409:
+            raise
+
+
 def unsettled(walks):
     for w in walks:
         app = sequence.server.call("GET", api.apps(w.namespace) + "/web")
         if not api.settled(app):
+            heed(w, app)
             yield f"{w.namespace} has not settled: {json.dumps(app.get('status', {}).get('conditions', []))[:600]}"
 
 

@@ -99,9 +99,11 @@ mutations() {
 	fed with those below|s/(ROLLOUT_WRITE_STEP, o->replicas, )ordinal\)/\1o->partition)/
 	no requeue|s/\.requeue = obs->recheck/.requeue = 0/
 	looked at as often for ever|s/d\.requeue = later_and_later/(void)later_and_later/
-	ever later without an end|s/return ms < ROLLOUT_RECHECKS \* o->recheck \? ms : [^;]*;/return ms;/
-	patience ends unseen|s/ms = ROLLOUT_PATIENCE_MS - o->quiet;/;/
-	a gate is looked at ever later|s/default:\n\t\treturn false;\n\t\}\n\}\n\n\/\* The longer/default:\n\t\treturn true;\n\t}\n}\n\n\/* The longer/
+	ever later without an end|s/ms = ROLLOUT_RECHECKS \* o->recheck;/;/
+	more often than at every recheck|s/ms = o->recheck;/;/
+	patience ends unseen|s/ROLLOUT_REFUSED_MS, ROLLOUT_PATIENCE_MS/ROLLOUT_REFUSED_MS/
+	a refusal is seen late|s/ROLLOUT_REFUSED_MS, ROLLOUT_PATIENCE_MS/ROLLOUT_PATIENCE_MS/
+	a gate is looked at ever later|s/return told;/return true;/
 	a write keeps the requeue|s/\td->requeue = 0;\n\}\n\nstatic int pods_left/}\n\nstatic int pods_left/
 	X
 }

@@ -567,10 +567,9 @@ static void check_reason(const struct rollout_decision *d)
  */
 static int64_t latest(enum rollout_reason reason)
 {
-	bool told = reason == ROLLOUT_LEAVING || reason == ROLLOUT_CONTROLLER ||
-		    reason == ROLLOUT_MISSING || reason == ROLLOUT_TERMINATING ||
-		    reason == ROLLOUT_NOT_READY || reason == ROLLOUT_STUCK ||
-		    reason == ROLLOUT_UNREACHABLE || reason == ROLLOUT_PODS_LEFT;
+	bool told = reason == ROLLOUT_CONTROLLER || reason == ROLLOUT_MISSING ||
+		    reason == ROLLOUT_TERMINATING || reason == ROLLOUT_NOT_READY ||
+		    reason == ROLLOUT_STUCK || reason == ROLLOUT_PODS_LEFT;
 
 	return told && obs->quiet / 2 > obs->recheck ? obs->quiet / 2 : obs->recheck;
 }

@@ -459,23 +459,22 @@ static void thousand_pods(void **state)
 	assert_int_equal(tally.writes[ROLLOUT_WRITE_NONE], 2);
 }
 
-/* A pod that does not become Ready: looked at later and later, but when patience ends. A gate: at every recheck. */
-static void looks_at_what_waits(void **state)
+enum { REFUSED = 30000, LONG = 600000 };
+
+/* Once looked at a fleet of one that has not changed for so long: for what it waits, and until when. */
+static void waits(int64_t quiet, enum rollout_reason reason, int64_t requeue)
 {
-	static const struct {
-		int64_t quiet, requeue;
-	} cases[] = {
-		{ 0, RECHECK },
-		{ 2 * RECHECK, RECHECK },
-		{ 40000, 20000 },
-		{ 90000, 30000 },
-		{ PATIENCE - 1, RECHECK },
-		{ PATIENCE, 60000 },
-		{ 60 * RECHECK - 2, 30 * RECHECK - 1 },
-		{ INT64_MAX, 30 * RECHECK },
-	};
 	struct rollout_decision d;
 
+	obs.quiet = quiet;
+	rollout_decide(&obs, &d);
+	assert_int_equal(d.reason, reason);
+	assert_int_equal(d.requeue, requeue);
+}
+
+/* What a watch ends is looked at later and later, but when time makes a fault of it. A gate: at every recheck. */
+static void looks_at_what_waits(void **state)
+{
 	(void)state;
 	start_plain(1);
 	obs.replicas = obs.want = 1;
@@ -483,16 +482,50 @@ static void looks_at_what_waits(void **state)
 	obs.remembered = -1;
 	obs.swept = obs.settled = true;
 	obs.pods[0] = (struct rollout_pod){ .exists = true, .updated = true };
-	for (size_t i = 0; i < array_len(cases); i++) {
-		obs.quiet = cases[i].quiet;
-		rollout_decide(&obs, &d);
-		assert_int_equal(d.reason, ROLLOUT_NOT_READY);
-		assert_int_equal(d.requeue, cases[i].requeue);
-	}
-	obs.pods[0].ready = true;
-	rollout_decide(&obs, &d);
-	assert_int_equal(d.reason, ROLLOUT_NOT_AVAILABLE);
-	assert_int_equal(d.requeue, RECHECK);
+	waits(0, ROLLOUT_NOT_READY, RECHECK);
+	waits(REFUSED - 1, ROLLOUT_NOT_READY, 1);
+	waits(REFUSED, ROLLOUT_NOT_READY, REFUSED / 2);
+	waits(40000, ROLLOUT_NOT_READY, 20000);
+	waits(90000, ROLLOUT_NOT_READY, 30000);
+	waits(PATIENCE - 1, ROLLOUT_NOT_READY, 1);
+	waits(PATIENCE, ROLLOUT_NOT_READY, 60000);
+	waits(60 * RECHECK - 2, ROLLOUT_NOT_READY, 30 * RECHECK - 1);
+	waits(INT64_MAX, ROLLOUT_NOT_READY, 30 * RECHECK);
+	obs.pods[0].fault = ROLLOUT_FAULT_NODE_LOST;
+	waits(LONG, ROLLOUT_STUCK, LONG / 2);
+	obs.pods[0] = (struct rollout_pod){ .exists = true, .ready = true, .updated = true };
+	waits(LONG, ROLLOUT_NOT_AVAILABLE, RECHECK);
+	obs.pods[0].terminating = true;
+	waits(LONG, ROLLOUT_TERMINATING, LONG / 2);
+	obs.pods[0].exists = false;
+	waits(LONG, ROLLOUT_MISSING, LONG / 2);
+	obs.replicas = 0;
+	obs.pods[0].exists = true;
+	waits(LONG, ROLLOUT_PODS_LEFT, LONG / 2);
+	obs.observed = false;
+	waits(LONG, ROLLOUT_CONTROLLER, LONG / 2);
+	obs.leaving = true;
+	waits(LONG, ROLLOUT_LEAVING, RECHECK);
+}
+
+/* /state is no part of what has to be unchanged: a pod that was silent once is asked again soon. */
+static void looks_at_silence_soon(void **state)
+{
+	(void)state;
+	start_plain(2);
+	obs.replicas = 2;
+	obs.want = 1;
+	obs.partition = ROLLOUT_REST;
+	obs.remembered = -1;
+	obs.swept = obs.settled = true;
+	for (int i = 0; i < 2; i++)
+		obs.pods[i] = (struct rollout_pod){ .exists = true,
+						    .ready = true,
+						    .available = true,
+						    .updated = true,
+						    .state = ROLLOUT_STATE_REACHED };
+	obs.pods[1].state = ROLLOUT_STATE_UNREACHABLE;
+	waits(LONG, ROLLOUT_UNREACHABLE, RECHECK);
 }
 
 /* Somebody has scaled the StatefulSet by hand beyond every slot: what is not seen is not read (UBSan's bounds). */
@@ -526,6 +559,7 @@ int main(void)
 		cmocka_unit_test_setup(large_fleets_at_random, begin),
 		cmocka_unit_test_setup(thousand_pods, begin),
 		cmocka_unit_test_setup(looks_at_what_waits, begin),
+		cmocka_unit_test_setup(looks_at_silence_soon, begin),
 		cmocka_unit_test_setup(more_pods_than_slots, begin),
 	};
 

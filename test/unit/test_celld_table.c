@@ -39,8 +39,8 @@ struct look {
 };
 
 /*
- * i internal listener  r restoring  d deployment  D durability  v vars file  f forwarded headers  t telemetry  s its
- * sink g gs  a az  p prefix  P Pod Identity  T shutdown total  n shutdown drain  w drain token wait
+ * i internal listener  r restoring  d deployment  D durability  v vars file  f forwarded headers  t telemetry
+ * s its sink  g gs  a az  p prefix  P Pod Identity  T shutdown total  n shutdown drain  w drain token wait
  */
 static void letters_of(const struct celld_facts *f, char to[16])
 {
