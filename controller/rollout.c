@@ -429,8 +429,8 @@ static bool is_told(enum rollout_reason reason)
 }
 
 /*
- * The longer nothing has changed the later: ten thousand apps that wait for ever cost next to nothing. Not past a moment
- * at which time alone makes a fault of a wait.
+ * The longer nothing has changed the later: ten thousand apps that wait for ever cost next to nothing. Not past a
+ * moment at which time alone makes a fault of a wait.
  */
 static int64_t later_and_later(const struct rollout_obs *o)
 {
