@@ -503,6 +503,7 @@ bool reconcile(struct reconciler *r, const char *key)
 	if (result && e.retry_after_ms > 0)
 		queue_hold(r->o.queue, key, e.retry_after_ms);
 	turn_done(&t);
-	(void)event_flush(r->o.events, EVENTS);
+	if (event_flush(r->o.events, EVENTS) > 0) /* another turn may be far away */
+		queue_add_after(r->o.queue, key, r->o.recheck_ms);
 	return result == 0;
 }

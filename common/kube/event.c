@@ -364,8 +364,10 @@ size_t event_flush(struct event_recorder *r, int max)
 	size_t left;
 
 	(void)pthread_mutex_lock(&r->lock);
-	if (r->sending)
-		max = 0;
+	if (r->sending) {
+		(void)pthread_mutex_unlock(&r->lock);
+		return 0;
+	}
 	while (answers && r->n && max-- > 0) {
 		i = r->queue[r->first];
 		r->first = (r->first + 1) % QUEUE;

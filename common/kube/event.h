@@ -38,8 +38,11 @@ define_cleanup(struct event_recorder *, event_recorder_free);
  * border. */
 void event_emit(struct event_recorder *r, const struct event_about *about, bool warning,
 		const char *reason, const char *action, const char *note);
-/* Sends what is queued, at most max requests; returns how many are left in the queue. One thread at
- * a time sends, others return at once. A request that gets no answer is the last one: nobody waits for the rest. */
+/*
+ * Sends what is queued, at most max requests; returns how many are left for a later call. One thread at a time sends,
+ * others return 0 at once: it sees to theirs too. A request that gets no answer is the last one: nobody waits for the
+ * rest.
+ */
 size_t event_flush(struct event_recorder *r, int max);
 
 struct event_stats {

@@ -5,6 +5,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "common/kube/event.h"
 #include "test/lib/app_fixture.h"
 #include "test/lib/reconcile_fixture.h"
 
@@ -46,6 +47,40 @@ static void a_new_app_gets_its_objects_and_then_its_fleet(void **state)
 	assert_int_equal(q.ready, 1);
 	assert_non_null(reconcile_fixture_request(
 		&f, "POST /apis/events.k8s.io/v1/namespaces/store/events", 0));
+	reconcile_fixture_stop(&f);
+}
+
+static void events_that_could_not_be_sent_bring_the_key_back(void **state)
+{
+	static const struct script_step steps[] = { { .want = RF_STATUS,
+						      .body = "{\"metadata\":{}}" } };
+	static const struct event_about about = { .api_version = "v1",
+						  .kind = "Pod",
+						  .namespace = "store",
+						  .name = "shop-celld-0",
+						  .uid = "p-0" };
+	struct reconcile_fixture f;
+	struct queue_stats q;
+	struct json *j;
+
+	(void)state;
+	reconcile_fixture_start(&f, steps, array_len(steps));
+	reconcile_fixture_app(&f, "5", NULL);
+	reconcile_fixture_all(&f);
+	assert_true(reconcile(f.r, "store/shop"));
+	j = reconcile_fixture_body(reconcile_fixture_request(&f, RF_STATUS, 0));
+	reconcile_fixture_app(&f, "6", json_take(j, "status"));
+	json_free(j);
+	f.allowed_ms = 0; /* no request finds a way out */
+	event_emit(f.o.events, &about, false, "One", "Say", "one");
+	assert_true(reconcile(f.r, "store/shop"));
+	queue_stats(f.o.queue, &q);
+	assert_int_equal(q.delayed, 0);
+	event_emit(f.o.events, &about, false, "Two", "Say", "two");
+	event_emit(f.o.events, &about, false, "Three", "Say", "three");
+	assert_true(reconcile(f.r, "store/shop"));
+	queue_stats(f.o.queue, &q);
+	assert_int_equal(q.delayed, 1);
 	reconcile_fixture_stop(&f);
 }
 
@@ -217,6 +252,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_new_app_gets_its_objects_and_then_its_fleet),
+		cmocka_unit_test(events_that_could_not_be_sent_bring_the_key_back),
 		cmocka_unit_test(a_quiet_fleet_is_written_once_and_never_again),
 		cmocka_unit_test(a_conflict_is_looked_at_again),
 		cmocka_unit_test(a_status_that_somebody_else_has_written_is_looked_at_again),
