@@ -459,7 +459,7 @@ static void thousand_pods(void **state)
 	assert_int_equal(tally.writes[ROLLOUT_WRITE_NONE], 2);
 }
 
-enum { REFUSED = 30000, LONG = 600000 };
+enum { REFUSED = 30000, LONG = 600000, LAST = 30 * RECHECK };
 
 /* Once looked at a fleet of one that has not changed for so long: for what it waits, and until when. */
 static void waits(int64_t quiet, enum rollout_reason reason, int64_t requeue)
@@ -489,8 +489,8 @@ static void looks_at_what_waits(void **state)
 	waits(90000, ROLLOUT_NOT_READY, 30000);
 	waits(PATIENCE - 1, ROLLOUT_NOT_READY, 1);
 	waits(PATIENCE, ROLLOUT_NOT_READY, 60000);
-	waits(60 * RECHECK - 2, ROLLOUT_NOT_READY, 30 * RECHECK - 1);
-	waits(INT64_MAX, ROLLOUT_NOT_READY, 30 * RECHECK);
+	waits(2 * LAST - 2, ROLLOUT_NOT_READY, LAST - 1);
+	waits(INT64_MAX, ROLLOUT_NOT_READY, LAST);
 	obs.pods[0].fault = ROLLOUT_FAULT_NODE_LOST;
 	waits(LONG, ROLLOUT_STUCK, LONG / 2);
 	obs.pods[0] = (struct rollout_pod){ .exists = true, .ready = true, .updated = true };
