@@ -16,6 +16,7 @@ import collections
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import threading
@@ -31,7 +32,7 @@ ROLLING = {**changes.ROLLING, **changes.QUIET, "celld.image": lambda r: "ghcr.io
 # Of these two versions no pod may meet one of the other; both ways need Recreate.
 STOPPING = {**ROLLING, **changes.STOPPING, "celld.image": lambda r: "ghcr.io/denoland/celld:" + r.choice(["v0.3.0", "v0.4.0"])}
 # fields, first size, first version
-REMEDY = "set spec.celld.updateStrategy to Recreate"
+REMEDY = re.compile("updateStrategy(:| to) Recreate")
 KINDS = {"roll": (ROLLING, 3, "v0.6.2"), "size": ({**ROLLING, **changes.SIZES}, 2, "v0.6.2"), "stop": (STOPPING, 2, "v0.3.0")}
 
 
@@ -127,7 +128,7 @@ def heed(w, app):
     """Does what the condition says. A change that needs Recreate was stored with it, and it was Rolling again before the
     controller, held up by faults, had acted on the one or the other."""
     ready = api.condition(app, "Ready")
-    if REMEDY not in ready.get("message", "") or ready.get("observedGeneration") != app["metadata"]["generation"]:
+    if not REMEDY.search(ready.get("message", "")) or ready.get("observedGeneration") != app["metadata"]["generation"]:
         return
     changes.put(w.spec, "celld.updateStrategy", "Recreate")
     try:
