@@ -122,7 +122,7 @@ size_t workerapp_rules_apart(const struct rules_fleet *was, const struct workera
 {
 	size_t n = 0;
 
-	if (was->storage != app->storage.set)
+	if (was->storage != app->storage.set && !was->stopped)
 		ret[n++] = (struct rules_apart){
 			"storage-recreate",
 			"spec.storage",

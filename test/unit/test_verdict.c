@@ -151,6 +151,17 @@ static void storage_comes_and_goes_with_the_statefulset(void **state)
 	allowed(&s, true);
 	s.change = "spec: {storage: {sizeGi: 10}}";
 	allowed(&s, false);
+	/* a Recreate has stopped it, and the strategy is Rolling again: it does not stay down for that */
+	s.stopped = true;
+	s.change = "{}";
+	allowed(&s, false);
+	s.claims = false;
+	s.change = "spec: {storage: {sizeGi: 10}}";
+	allowed(&s, false);
+	/* what the volumes alone may hold is lost all the same */
+	s.claims = s.fleet_durability = true;
+	s.change = "{}";
+	refused(&s, "InvalidConfiguration", "spec.storage");
 }
 
 static void nothing_is_judged_without_a_change(void **state)
