@@ -28,7 +28,7 @@ void workerapp_rules(const struct workerapp *app, const struct workerapp *old,
 /* What a fleet has that may not change pod by pod. */
 struct rules_fleet {
 	bool storage, fleet_durability;
-	bool stopped; /* no pod is left that could hold a write for another */
+	bool stopped; /* no pod is left that could be beside another, or hold a write for it */
 };
 /* One such change: "spec.storage: why". */
 struct rules_apart {

@@ -32,8 +32,9 @@ ROLLING = {**changes.ROLLING, **changes.QUIET, "celld.image": lambda r: "ghcr.io
 # Of these two versions no pod may meet one of the other; both ways need Recreate.
 STOPPING = {**ROLLING, **changes.STOPPING, "celld.image": lambda r: "ghcr.io/denoland/celld:" + r.choice(["v0.3.0", "v0.4.0"])}
 # fields, first size, first version
-REMEDY = re.compile("updateStrategy(:| to) Recreate")
 KINDS = {"roll": (ROLLING, 3, "v0.6.2"), "size": ({**ROLLING, **changes.SIZES}, 2, "v0.6.2"), "stop": (STOPPING, 2, "v0.3.0")}
+
+REMEDY = re.compile("updateStrategy(:| to) Recreate")
 
 
 def recorders(out):

@@ -50,10 +50,21 @@ static void a_new_app_gets_its_objects_and_then_its_fleet(void **state)
 	reconcile_fixture_stop(&f);
 }
 
-static void events_that_could_not_be_sent_bring_the_key_back(void **state)
+/* A fleet of which everything is there, after its first turn: the status that was written then. The caller's. */
+static struct json *first_status(struct reconcile_fixture *f)
 {
 	static const struct script_step steps[] = { { .want = RF_STATUS,
 						      .body = "{\"metadata\":{}}" } };
+
+	reconcile_fixture_start(f, steps, array_len(steps));
+	reconcile_fixture_app(f, "5", NULL);
+	reconcile_fixture_all(f);
+	assert_true(reconcile(f->r, "store/shop"));
+	return reconcile_fixture_body(reconcile_fixture_request(f, RF_STATUS, 0));
+}
+
+static void events_that_could_not_be_sent_bring_the_key_back(void **state)
+{
 	static const struct event_about about = { .api_version = "v1",
 						  .kind = "Pod",
 						  .namespace = "store",
@@ -64,11 +75,7 @@ static void events_that_could_not_be_sent_bring_the_key_back(void **state)
 	struct json *j;
 
 	(void)state;
-	reconcile_fixture_start(&f, steps, array_len(steps));
-	reconcile_fixture_app(&f, "5", NULL);
-	reconcile_fixture_all(&f);
-	assert_true(reconcile(f.r, "store/shop"));
-	j = reconcile_fixture_body(reconcile_fixture_request(&f, RF_STATUS, 0));
+	j = first_status(&f);
 	reconcile_fixture_app(&f, "6", json_take(j, "status"));
 	json_free(j);
 	f.allowed_ms = 0; /* no request finds a way out */
@@ -86,18 +93,12 @@ static void events_that_could_not_be_sent_bring_the_key_back(void **state)
 
 static void a_quiet_fleet_is_written_once_and_never_again(void **state)
 {
-	static const struct script_step steps[] = { { .want = RF_STATUS,
-						      .body = "{\"metadata\":{}}" } };
 	struct reconcile_fixture f;
 	struct json *j;
 
 	(void)state;
-	reconcile_fixture_start(&f, steps, array_len(steps));
-	reconcile_fixture_app(&f, "5", NULL);
-	reconcile_fixture_all(&f);
-	assert_true(reconcile(f.r, "store/shop"));
+	j = first_status(&f);
 	assert_int_equal(script_count(f.server), 1);
-	j = reconcile_fixture_body(reconcile_fixture_request(&f, RF_STATUS, 0));
 	assert_string_equal(json_str(json_at_path(j, "status.phase")), "Ready");
 	assert_string_equal(json_str(json_at_path(j, "metadata.resourceVersion")), "5");
 	assert_string_equal(json_str(json_at_path(j, "metadata.uid")), "u-1");

@@ -1,4 +1,4 @@
-# Both pods of the webhook are restarted, one after the other, under 200 requests a second and more: each is reviewed, and well.
+# Both pods of the webhook are restarted, one after the other, under 200 requests a second or more: each is reviewed.
 # RESTART_REVIEWS (2000): requests at least; `make soak` asks for 10000.
 namespace restarts
 : "${RESTART_REVIEWS:=2000}"

@@ -1,4 +1,5 @@
-# A Recreate that takes storage away has stopped the fleet when the strategy is Rolling again: it goes on, and the fleet comes up.
+# A Recreate that takes storage away has stopped the fleet when the strategy is Rolling again: it goes on, and the fleet
+# comes up.
 namespace mind
 STRATEGY=Recreate app web v0.6.2 '  storage: {sizeGi: 1}' | kubectl apply -f - > /dev/null
 check "with storage it is Ready" ready $ns web 90
