@@ -198,8 +198,9 @@ static void *loop(void *arg)
 	h->last_request = h->now;
 	while (!step_drain(h)) {
 		uint64_t woken;
+		int ms = wait_ms(h);
 
-		if (poll(p, array_len(p), wait_ms(h)) > 0 && p[1].revents)
+		if (ms && poll(p, array_len(p), ms) > 0 && p[1].revents)
 			(void)!read(h->wake_fd, &woken, sizeof(woken));
 		h->now = clock_mono_ms();
 		take_handed_pair(h);

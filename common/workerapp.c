@@ -78,24 +78,18 @@ static const char *read_str(const struct json *j, const char *path, struct fault
 	return str_empty(s) ? NULL : s;
 }
 
-/* The index of the choice, or -1. */
-static int read_choice(const struct json *j, const struct workerapp_field *f, struct faults *faults)
+static void choice_fault(const char *s, const struct workerapp_field *f, struct faults *faults)
 {
-	const char *s = read_str(j, f->path, faults), *near;
+	const char *near = workerapp_near_miss(s, f->choices);
 	struct fault_value shown;
 	char all[128] = "";
 	size_t n = 0;
 
-	if (!s)
-		return -1;
 	for (int i = 0; f->choices[i]; i++) {
-		if (str_eq(s, f->choices[i]))
-			return i;
 		if (f->choices[i][0])
 			n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s",
 					      n == 0 ? "" : " or ", f->choices[i]);
 	}
-	near = workerapp_near_miss(s, f->choices);
 	if (near)
 		fault_add(faults, "unknown-value", f->path, s,
 			  "%s is not a value of it; write %s (the values are %s)",
@@ -103,6 +97,20 @@ static int read_choice(const struct json *j, const struct workerapp_field *f, st
 	else
 		fault_add(faults, "unknown-value", f->path, s, "%s is not a value of it; write %s",
 			  fault_value(&shown, s), all);
+}
+
+/* The index of the choice, or -1. */
+static int read_choice(const struct json *j, const struct workerapp_field *f, struct faults *faults)
+{
+	const char *s = read_str(j, f->path, faults);
+
+	if (!s)
+		return -1;
+	for (int i = 0; f->choices[i]; i++) {
+		if (str_eq(s, f->choices[i]))
+			return i;
+	}
+	choice_fault(s, f, faults);
 	return -1;
 }
 
@@ -255,9 +263,8 @@ static void read_scalar(const struct json *j, const struct workerapp_field *f,
 	}
 }
 
-static void read_field(struct workerapp *app, const struct workerapp_field *f)
+static void read_field(struct workerapp *app, const struct workerapp_field *f, const struct json *j)
 {
-	const struct json *j = json_at_path(app->doc, f->path);
 	struct faults *faults = &app->type_faults;
 	void *to = (char *)app + f->at;
 	struct opt_int *opt = to;
@@ -292,6 +299,40 @@ static void read_field(struct workerapp *app, const struct workerapp_field *f)
 	case F_ENV:
 		read_env(j, f->path, app);
 		break;
+	}
+}
+
+/* The name of the member that path means of parent, whose path has n bytes; NULL: it lies elsewhere, or deeper. */
+static const char *name_below(const char *path, const char *parent, size_t n)
+{
+	if (strncmp(path, parent, n) != 0 || path[n] != '.' || strchr(path + n + 1, '.'))
+		return NULL;
+	return path + n + 1;
+}
+
+/* An object comes before its members: these are not looked for from the top. */
+static void read_fields(struct workerapp *app)
+{
+	const struct json *inner = app->spec;
+	const char *inner_path = "spec", *name;
+	size_t n = strlen(inner_path);
+
+	for (size_t i = 0; i < workerapp_n_fields; i++) {
+		const struct workerapp_field *f = &workerapp_fields[i];
+		const struct json *j;
+
+		if ((name = name_below(f->path, inner_path, n)))
+			j = json_get(inner, name);
+		else if ((name = name_below(f->path, "spec", 4)))
+			j = json_get(app->spec, name);
+		else
+			j = json_at_path(app->doc, f->path);
+		if (f->kind == F_OBJECT || f->kind == F_SET) {
+			inner = j;
+			inner_path = f->path;
+			n = strlen(inner_path);
+		}
+		read_field(app, f, j);
 	}
 }
 
@@ -371,8 +412,7 @@ int workerapp_parse(struct json *doc, struct faults *faults, struct workerapp **
 	read_metadata(app);
 	if (is_kind(json_get(doc, "spec"), JSON_OBJECT, "spec", &app->type_faults))
 		app->spec = json_get(doc, "spec");
-	for (size_t i = 0; i < workerapp_n_fields; i++)
-		read_field(app, &workerapp_fields[i]);
+	read_fields(app);
 	app->app_version_auto = app->app_version && str_eq(app->app_version, "auto");
 	app->bucket.scheme = scheme_of(app->bucket.name);
 	read_status(app);

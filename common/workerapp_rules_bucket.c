@@ -178,12 +178,12 @@ static const char *const other_credential[] = {
 static void credential(const struct judge *j, const struct credential *c)
 {
 	enum bucket_scheme scheme = j->app->bucket.scheme;
-	cleanup(freep) char *path = xasprintf("spec.bucket.credentialsFrom.%s", c->name);
-	cleanup(freep) char *both = NULL;
+	cleanup(freep) char *path = NULL, *both = NULL;
 	struct fault_value shown;
 
 	if (!c->value)
 		return;
+	path = xasprintf("spec.bucket.credentialsFrom.%s", c->name);
 	if (!c->legal)
 		fault_add(j->faults, "credential-syntax", path, c->value, "%s is none; write %s",
 			  fault_value(&shown, c->value), c->form);

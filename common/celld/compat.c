@@ -24,6 +24,8 @@ static bool holds_pair(const char *list, struct version from, struct version to)
 {
 	char pair[PAIR_TEXT];
 
+	if (!list)
+		return false;
 	pair_text(from, to, pair);
 	while (list) {
 		const char *comma = strchr(list, ',');
