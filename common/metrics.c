@@ -54,13 +54,18 @@ static size_t count_buckets(const struct metric *row)
 /* A label's value escapes backslash, quote and line feed; help text the first and the last. */
 static void write_escaped(struct buf *to, const char *s, bool quote)
 {
-	for (; *s; s++) {
-		if (*s == '\n')
-			buf_puts(to, "\\n");
-		else if (*s == '\\' || (*s == '"' && quote))
-			buf_printf(to, "\\%c", *s);
-		else
-			buf_putc(to, *s);
+	const char *special = quote ? "\n\\\"" : "\n\\";
+
+	for (;;) {
+		size_t n = strcspn(s, special);
+
+		buf_add(to, s, n);
+		s += n;
+		if (!*s)
+			return;
+		buf_putc(to, '\\');
+		buf_putc(to, (*s == '\n' ? 'n' : *s));
+		s++;
 	}
 }
 
@@ -93,7 +98,10 @@ static void write_labels(struct buf *to, const char *const *names, const char *c
 			 size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		buf_printf(to, "%s%s=\"", i ? "," : "", names[i]);
+		if (i)
+			buf_putc(to, ',');
+		buf_puts(to, names[i]);
+		buf_puts(to, "=\"");
 		write_escaped(to, values[i] ? values[i] : "", true);
 		buf_putc(to, '"');
 	}

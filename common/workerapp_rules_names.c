@@ -60,16 +60,19 @@ static void hostnames(const struct judge *j)
 			  "%s host names are more than one route takes; write at most 16", count);
 	}
 	for (size_t i = 0; i < l->n && i < HOSTNAMES; i++) {
-		cleanup(freep) char *path = xasprintf("spec.hostnames[%zu]", i);
+		cleanup(freep) char *path = NULL;
 		struct fault_value shown;
 		size_t first = 0;
 
 		while (!str_eq(l->v[first], l->v[i]))
 			first++;
+		if (first == i && syntax_host_name(l->v[i]))
+			continue;
+		path = xasprintf("spec.hostnames[%zu]", i);
 		if (first < i)
 			fault_add(j->faults, "hostname-twice", path, l->v[i],
 				  "%s is there twice; leave one out", fault_value(&shown, l->v[i]));
-		else if (!syntax_host_name(l->v[i]))
+		else
 			fault_add(j->faults, "hostname-syntax", path, l->v[i],
 				  "%s cannot be routed; write a lower-case DNS name such as "
 				  "chat.example.com or *.example.com, without scheme, port or "
