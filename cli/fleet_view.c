@@ -44,8 +44,9 @@ static struct json *storage(const struct json *spec, const struct json *store)
 	const char *name = text(json_get(spec, "storeRef"), "name");
 	/* with a store the bucket carries its name alone */
 	const struct json *from = *name ? json_get(store, "spec") : bucket;
-	cleanup(freep) char *with = credentials(json_get(from, "credentialsFrom"),
-						json_get_str(from, "credentialsSecretRef"));
+	cleanup(freep) char *with =
+		credentials(json_get(from, "credentialsFrom"),
+			    text(json_get(from, "credentialsSecretRef"), "name"));
 
 	json_set_str(j, "bucket", text(bucket, "name"));
 	json_set_str(j, "store", name);

@@ -9,6 +9,7 @@
 #include "common/flags.h"
 #include "common/kube/file.h"
 #include "common/limits.h"
+#include "common/store_rules.h"
 #include "common/workerapp_rules.h"
 #include "common/yaml.h"
 #include "controller/desired.h"
@@ -73,23 +74,6 @@ static const char *own(const struct json *j, const char *name)
 	return str_empty(s) ? NULL : s;
 }
 
-static void read_store(const struct json *doc, struct wa_bucket *ret)
-{
-	const struct json *spec = json_get(doc, "spec");
-	const struct json *from = json_get(spec, "credentialsFrom");
-
-	ret->endpoint = own(spec, "endpoint");
-	ret->region = own(spec, "region");
-	ret->storage_account = own(spec, "storageAccount");
-	ret->allow_http = json_get_bool(spec, "allowHTTP", false);
-	ret->credentials.iam_role = own(from, "iamRole");
-	ret->credentials.secret_ref = own(from, "secretRef");
-	ret->credentials.azure_client_id = own(from, "azureClientID");
-	ret->credentials.gcp_service_account = own(from, "gcpServiceAccount");
-	if (!ret->credentials.secret_ref)
-		ret->credentials.secret_ref = own(spec, "credentialsSecretRef");
-}
-
 /* A store is looked for among the documents of the same input. */
 static bool find_store(const struct run *run, const struct workerapp *app, struct wa_bucket *ret)
 {
@@ -100,7 +84,7 @@ static bool find_store(const struct run *run, const struct workerapp *app, struc
 
 		if (is_kind(doc, "CelldObjectStore") && name && str_eq(name, app->store_ref) &&
 		    str_eq(ns ? ns : run->o.namespace, desired_namespace(app))) {
-			read_store(doc, ret);
+			store_read(doc, ret);
 			return true;
 		}
 	}

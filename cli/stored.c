@@ -24,8 +24,7 @@ int stored_open(const char *kubeconfig, const char *context, const char *namespa
 	int r = http_global_init(e);
 
 	if (!r)
-		r = kube_config_load(str_empty(kubeconfig) ? NULL : kubeconfig, context, &s->config,
-				     e);
+		r = kube_config_person(kubeconfig, context, &s->config, e);
 	if (r) {
 		stored_close(s);
 		return r;

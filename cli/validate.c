@@ -249,6 +249,19 @@ static void judge_all(struct run *run)
 		print_count(run);
 }
 
+/* Policy, defaults and what is stored go by the namespace, which the API server fills in before it asks the webhook. */
+static void give_namespace(struct run *run, const char *namespace)
+{
+	for (size_t i = 0; i < run->objects.n; i++) {
+		struct json *object = run->objects.v[i].value;
+		struct json *metadata = json_get_mutable(object, "metadata");
+
+		if (kind_of(object) != OTHER && json_kind(metadata) == JSON_OBJECT &&
+		    !*text_of(object, "namespace"))
+			json_set_str(metadata, "namespace", namespace);
+	}
+}
+
 /* Everything is asked before the first verdict. */
 static int ask_server(struct run *run, struct err *e)
 {
@@ -256,6 +269,8 @@ static int ask_server(struct run *run, struct err *e)
 	int r = stored_open(run->o.kubeconfig, run->o.context, run->o.namespace, &cluster, e);
 
 	run->live = xcalloc(run->objects.n + 1, sizeof(*run->live));
+	if (!r)
+		give_namespace(run, stored_namespace(cluster));
 	for (size_t i = 0; !r && i < run->objects.n; i++) {
 		const struct json *object = run->objects.v[i].value;
 		enum kind kind = kind_of(object);
@@ -294,6 +309,8 @@ static int read_all(struct run *run, FILE *in)
 	for (size_t i = 0; i < run->objects.n; i++)
 		judged += kind_of(run->objects.v[i].value) != OTHER;
 	run->several = judged > 1;
+	if (!str_empty(run->o.namespace))
+		give_namespace(run, run->o.namespace);
 	if (!bad && run->o.server && ask_server(run, &e)) {
 		fprintf(run->err, "kubectl-celld validate: --server: %s\n", e.message);
 		bad = -1;
@@ -351,8 +368,7 @@ static int validate(struct run *run, int argc, char **argv, FILE *in)
 		  .kind = FLAG_STRING,
 		  .to = &run->o.namespace,
 		  .placeholder = "NAME",
-		  .help = "with --server: namespace of documents that name none; the context's "
-			  "when "
+		  .help = "namespace of documents that name none; with --server the context's when "
 			  "not given" },
 		{ .name = "output",
 		  .letter = 'o',

@@ -481,7 +481,7 @@ static int start(struct program *p, struct err *e)
 	int r = start_settings(p, e);
 
 	if (!r)
-		r = kube_config_load(p->o.kubeconfig, NULL, &p->config, e);
+		r = kube_config_load(p->o.kubeconfig, &p->config, e);
 	if (r)
 		return r;
 	make_identity(p);

@@ -38,7 +38,7 @@ int certificates_start(const struct certificates_options *o, struct httpd *serve
 				 .user_agent = "celld-webhook",
 				 .serve = serve_pair,
 				 .ctx = c };
-	int r = kube_config_load(o->kubeconfig, NULL, &c->config, e);
+	int r = kube_config_load(o->kubeconfig, &c->config, e);
 
 	if (r)
 		return r;

@@ -142,7 +142,7 @@ int world_watch(struct world *w, const char *kubeconfig, struct err *e)
 
 	if (r)
 		return r;
-	r = kube_config_load(kubeconfig, NULL, &w->config, &why);
+	r = kube_config_load(kubeconfig, &w->config, &why);
 	if (!r)
 		return start_watch(w, e);
 	if (!str_empty(kubeconfig)) {

@@ -110,24 +110,54 @@ int kube_config_file(const char *paths, const char *context, struct kube_config 
 	return 0;
 }
 
-int kube_config_load(const char *flag, const char *context, struct kube_config **ret, struct err *e)
+static int no_cluster(struct err *e)
+{
+	return err_set(
+		e, ERR_NOT_FOUND,
+		"no cluster: not in a pod, KUBECONFIG is not set, ~/.kube/config is not there");
+}
+
+/* ~/.kube/config where it is there, else NULL. */
+static char *usual_file(void)
+{
+	const char *home = getenv("HOME");
+	cleanup(freep) char *usual = str_empty(home) ? NULL : xasprintf("%s/.kube/config", home);
+
+	return usual && !access(usual, F_OK) ? take(usual) : NULL;
+}
+
+int kube_config_load(const char *flag, struct kube_config **ret, struct err *e)
 {
 	const char *paths = str_empty(flag) ? getenv("KUBECONFIG") : flag;
-	const char *home = getenv("HOME");
-	cleanup(freep) char *usual = NULL;
+	cleanup(freep) char *usual = usual_file();
 	int r;
 
 	if (!str_empty(paths))
-		return kube_config_file(paths, context, ret, e);
+		return kube_config_file(paths, NULL, ret, e);
 	r = kube_config_in_cluster(NULL, ret, e);
-	if (r != -ERR_NOT_FOUND || str_empty(home))
+	if (r != -ERR_NOT_FOUND)
 		return r;
-	usual = xasprintf("%s/.kube/config", home);
-	if (access(usual, F_OK))
-		return err_set(e, ERR_NOT_FOUND,
-			       "no cluster: not in a pod, KUBECONFIG is not set, %s is not there",
-			       usual);
-	return kube_config_file(usual, context, ret, e);
+	return usual ? kube_config_file(usual, NULL, ret, e) : no_cluster(e);
+}
+
+int kube_config_person(const char *flag, const char *context, struct kube_config **ret,
+		       struct err *e)
+{
+	const char *paths = str_empty(flag) ? getenv("KUBECONFIG") : flag;
+	cleanup(freep) char *usual = usual_file();
+	int r;
+
+	if (str_empty(paths))
+		paths = usual;
+	if (paths)
+		return kube_config_file(paths, context, ret, e);
+	if (!str_empty(context))
+		return err_set(
+			e, ERR_NOT_FOUND,
+			"no context %s: KUBECONFIG is not set, and there is no ~/.kube/config",
+			context);
+	r = kube_config_in_cluster(NULL, ret, e);
+	return r == -ERR_NOT_FOUND ? no_cluster(e) : r;
 }
 
 struct kube_config *kube_config_plain(const char *server, const char *token)

@@ -41,10 +41,14 @@ int kube_config_in_cluster(const char *dir, struct kube_config **ret, struct err
 /* paths: one file, or several with ':' between them. context NULL or "": current-context. */
 int kube_config_file(const char *paths, const char *context, struct kube_config **ret,
 		     struct err *e);
-/* What a program does: the flag's file when given, else KUBECONFIG, else in-cluster, else
- * ~/.kube/config. */
-int kube_config_load(const char *flag, const char *context, struct kube_config **ret,
-		     struct err *e);
+/* What a program of the cluster does: the flag's file when given, else KUBECONFIG, else in-cluster, else ~/.kube/config. */
+int kube_config_load(const char *flag, struct kube_config **ret, struct err *e);
+/*
+ * What a person's tool does, as kubectl: the flag's file, else KUBECONFIG, else ~/.kube/config, else in-cluster, where
+ * there are no contexts: ERR_NOT_FOUND for one that was asked for.
+ */
+int kube_config_person(const char *flag, const char *context, struct kube_config **ret,
+		       struct err *e);
 /* A server and a token given at hand (tests): plain http is allowed for it. token may be NULL. */
 struct kube_config *kube_config_plain(const char *server, const char *token) must_use;
 void kube_config_free(struct kube_config *c);

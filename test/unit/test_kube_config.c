@@ -404,14 +404,42 @@ static void test_load(void **state)
 	assert_int_equal(unsetenv("KUBERNETES_SERVICE_HOST"), 0);
 	assert_int_equal(unsetenv("KUBECONFIG"), 0);
 	assert_int_equal(setenv("HOME", f.dir, 1), 0);
-	assert_int_equal(kube_config_load(NULL, NULL, &f.config, &f.e), -ERR_NOT_FOUND);
+	assert_int_equal(kube_config_load(NULL, &f.config, &f.e), -ERR_NOT_FOUND);
 	assert_int_equal(setenv("KUBECONFIG", put(&f, "env", plain), 1), 0);
-	assert_int_equal(kube_config_load("", NULL, &f.config, &f.e), 0);
+	assert_int_equal(kube_config_load("", &f.config, &f.e), 0);
 	assert_string_equal(kube_config_server(f.config), "https://h:6443");
 	kube_config_free(take(f.config));
-	assert_int_equal(kube_config_load("/flag/wins", NULL, &f.config, &f.e), -ERR_NOT_FOUND);
+	assert_int_equal(kube_config_load("/flag/wins", &f.config, &f.e), -ERR_NOT_FOUND);
 	assert_string_equal(f.e.message, "/flag/wins: No such file or directory");
 	assert_int_equal(unsetenv("KUBECONFIG"), 0);
+	stop(&f);
+}
+
+/* In a pod a person's tool takes the file first, and no other cluster for a context that is not there. */
+static void test_person(void **state)
+{
+	static const char home[] = HEAD CLUSTER "users:\n- name: u\n  user: {token: t}\n";
+	cleanup(freep) char *usual = NULL, *file = NULL;
+	struct fixture f;
+
+	(void)state;
+	start(&f);
+	assert_int_equal(setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1", 1), 0);
+	assert_int_equal(setenv("KUBERNETES_SERVICE_PORT", "443", 1), 0);
+	assert_int_equal(unsetenv("KUBECONFIG"), 0);
+	assert_int_equal(setenv("HOME", f.dir, 1), 0);
+	assert_int_equal(kube_config_person(NULL, "prod", &f.config, &f.e), -ERR_NOT_FOUND);
+	assert_non_null(strstr(f.e.message, "no context prod"));
+	usual = xasprintf("%s/.kube", f.dir);
+	assert_int_equal(mkdir(usual, 0700), 0);
+	(void)put(&f, ".kube/config", home);
+	assert_int_equal(kube_config_person(NULL, "", &f.config, &f.e), 0);
+	assert_string_equal(kube_config_server(f.config), "https://h:6443");
+	assert_int_equal(kube_config_person(NULL, "prod", &f.config, &f.e), -ERR_NOT_FOUND);
+	assert_int_equal(unsetenv("KUBERNETES_SERVICE_HOST"), 0);
+	file = xasprintf("%s/config", usual);
+	assert_int_equal(unlink(file), 0);
+	assert_int_equal(rmdir(usual), 0);
 	stop(&f);
 }
 
@@ -422,7 +450,7 @@ int main(void)
 		cmocka_unit_test(test_errors),	      cmocka_unit_test(test_missing_credentials),
 		cmocka_unit_test(test_snapshots),     cmocka_unit_test(test_exec),
 		cmocka_unit_test(test_exec_failures), cmocka_unit_test(test_in_cluster),
-		cmocka_unit_test(test_load),
+		cmocka_unit_test(test_load),	      cmocka_unit_test(test_person),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -140,12 +140,29 @@ static void test_cannot_be_asked(void **state)
 	assert_non_null(strstr(said, "the store answers status 500"));
 }
 
+/* A store without XML words for it, GCS for one: the bucket's name is wrong, and nothing is said of its conditions. */
+static void test_no_such_bucket(void **state)
+{
+	static const struct script_step steps[] = {
+		{ .want = "PUT /", .status = 404, .body = "{}", .again = true }
+	};
+
+	(void)state;
+	assert_int_equal(against(steps, 1, "--report=text"), 2);
+	assert_non_null(strstr(said, "unknown  create"));
+	assert_non_null(strstr(said, "there is no such bucket"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_usage),	     cmocka_unit_test(test_keys),
-		cmocka_unit_test(test_job),	     cmocka_unit_test(test_ignores_conditions),
-		cmocka_unit_test(test_without_tags), cmocka_unit_test(test_cannot_be_asked),
+		cmocka_unit_test(test_usage),
+		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_job),
+		cmocka_unit_test(test_ignores_conditions),
+		cmocka_unit_test(test_without_tags),
+		cmocka_unit_test(test_cannot_be_asked),
+		cmocka_unit_test(test_no_such_bucket),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

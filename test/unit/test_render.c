@@ -117,7 +117,7 @@ static const char *const store_app =
 static const char *const store =
 	"---\napiVersion: celld-operator.io/v1alpha1\nkind: CelldObjectStore\n"
 	"metadata: {name: central}\nspec: {endpoint: 'https://store.example',\n"
-	"       credentialsSecretRef: central-keys}\n";
+	"       credentialsSecretRef: {name: central-keys}}\n";
 
 /* A file of its own with the texts; the caller removes and frees. */
 static char *written(const char *one, const char *two)

@@ -142,6 +142,30 @@ static void test_create(void **state)
 	stop(&f);
 }
 
+/* The API server fills the namespace in before it asks the webhook, so policy and defaults are those of that namespace. */
+static void test_namespace(void **state)
+{
+	static const struct script_step steps[] = {
+		{ .want = "GET " APPS "/chat", .status = 404 },
+		{ .want = "GET /apis/celld-operator.io/v1alpha1/namespaces/shop/workerapps/chat",
+		  .status = 404 },
+	};
+#define POLICY "--allowed-image-prefixes=shop=celld"
+	static const char *const acme[] = { "--server", "--context", "here", POLICY, NULL };
+	static const char *const shop[] = { "--server", "--context", "here", "-n",
+					    "shop",	POLICY,	     NULL };
+	static const char *const offline[] = { "-n", "shop", POLICY, NULL };
+	struct fixture f;
+
+	(void)state;
+	start(&f, steps, array_len(steps));
+	assert_int_equal(validate(&f, APP("", IMAGE("v0.6.2")), acme), 1);
+	assert_non_null(strstr(f.out, "spec.celld.image"));
+	assert_int_equal(validate(&f, APP("", IMAGE("v0.6.2")), shop), 0);
+	assert_int_equal(validate(&f, APP("", IMAGE("v0.6.2")), offline), 0);
+	stop(&f);
+}
+
 /* What the platform filled in stays, although a manifest holds neither the field nor the list of what was filled. */
 static void test_filled(void **state)
 {
@@ -211,9 +235,9 @@ static void test_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_update), cmocka_unit_test(test_create),
-		cmocka_unit_test(test_filled), cmocka_unit_test(test_store),
-		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_update),	  cmocka_unit_test(test_create),
+		cmocka_unit_test(test_filled),	  cmocka_unit_test(test_store),
+		cmocka_unit_test(test_namespace), cmocka_unit_test(test_errors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
