@@ -43,6 +43,14 @@ static void tell(const struct httpd *h, const struct err *e)
 		h->o.on_reload(h->o.reload_ctx, e);
 }
 
+static void use(struct httpd *h, struct pair *fresh)
+{
+	pair_unref(h->pair);
+	h->pair = fresh;
+	atomic_store(&h->begin, fresh->begin);
+	atomic_store(&h->expiry, fresh->expiry);
+}
+
 /* A refused pair is tried again at each look (it may have been half-written), but told once. */
 static void look_at_files(struct httpd *h)
 {
@@ -54,18 +62,22 @@ static void look_at_files(struct httpd *h)
 		return;
 	h->next_look = h->now + h->o.reload_ms;
 	now = pair_stamp_of(h->o.cert_file, h->o.key_file);
-	if (pair_stamp_same(&now, &h->used))
-		return;
-	if (pair_load(h->o.cert_file, h->o.key_file, &fresh, &e)) {
-		if (!pair_stamp_same(&now, &h->bad))
-			tell(h, &e);
-		h->bad = now;
+	if (pair_stamp_same(&now, &h->used)) {
+		if (h->refusing) /* the good ones are back */
+			tell(h, NULL);
+		h->refusing = false;
 		return;
 	}
-	pair_unref(h->pair);
-	h->pair = fresh;
+	if (pair_load(h->o.cert_file, h->o.key_file, &fresh, &e)) {
+		if (!h->refusing || !pair_stamp_same(&now, &h->bad))
+			tell(h, &e);
+		h->bad = now;
+		h->refusing = true;
+		return;
+	}
+	h->refusing = false;
+	use(h, fresh);
 	h->used = now;
-	atomic_store(&h->expiry, fresh->expiry);
 	tell(h, NULL);
 }
 
@@ -75,9 +87,7 @@ static void take_handed_pair(struct httpd *h)
 
 	if (!fresh)
 		return;
-	pair_unref(h->pair);
-	h->pair = fresh;
-	atomic_store(&h->expiry, fresh->expiry);
+	use(h, fresh);
 }
 
 /* ---- drain ----------------------------------------------------------------------------------- */
@@ -272,16 +282,16 @@ static void fill_defaults(struct httpd_options *o)
 
 static int load_first_pair(struct httpd *h, struct err *e)
 {
+	struct pair *first = NULL;
 	int r;
 
 	if (!h->o.cert_file)
 		return 0;
 	h->used = pair_stamp_of(h->o.cert_file, h->o.key_file);
-	r = pair_load(h->o.cert_file, h->o.key_file, &h->pair, e);
-	if (r)
-		return r;
-	atomic_store(&h->expiry, h->pair->expiry);
-	return 0;
+	r = pair_load(h->o.cert_file, h->o.key_file, &first, e);
+	if (!r)
+		use(h, first);
+	return r;
 }
 
 static bool tls_is_spoken(const struct httpd *h)
@@ -369,6 +379,11 @@ int httpd_set_pair(struct httpd *h, const char *cert_pem, const char *key_pem, s
 int httpd_port(const struct httpd *h)
 {
 	return h->port;
+}
+
+int64_t httpd_certificate_begin(const struct httpd *h)
+{
+	return atomic_load(&h->begin);
 }
 
 int64_t httpd_certificate_expiry(const struct httpd *h)

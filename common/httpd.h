@@ -113,7 +113,8 @@ int httpd_start(const struct httpd_options *o, struct httpd **ret, struct err *e
 int httpd_set_pair(struct httpd *h, const char *cert_pem, const char *key_pem, struct err *e);
 /* The port that is bound. */
 int httpd_port(const struct httpd *h);
-/* Seconds since 1970 until when the leaf in use is valid; 0: plain, or none yet. From any thread. */
+/* Seconds since 1970 from and until when the leaf in use is valid; 0: plain, or none yet. From any thread. */
+int64_t httpd_certificate_begin(const struct httpd *h);
 int64_t httpd_certificate_expiry(const struct httpd *h);
 /* Connections that are open. From any thread. */
 unsigned httpd_connections(const struct httpd *h);

@@ -182,10 +182,14 @@ static void collect(void *ctx, struct buf *to)
 	write_events(t, to);
 	if (w)
 		write_watches(w, to);
-	if (t->server && httpd_certificate_expiry(t->server))
+	if (t->server && httpd_certificate_expiry(t->server)) {
+		family(to, NAME("certificate_start_timestamp_seconds"), METRIC_GAUGE,
+		       "From when on the certificate of /metrics is valid",
+		       (double)httpd_certificate_begin(t->server));
 		family(to, NAME("certificate_expiry_timestamp_seconds"), METRIC_GAUGE,
 		       "Until when the certificate of /metrics is valid",
 		       (double)httpd_certificate_expiry(t->server));
+	}
 	metrics_write_process(to);
 	/* a follower's view of the fleets would be second-hand */
 	if (leading)

@@ -5,8 +5,8 @@
  * _sweep_pods, _queue_depth, _queue_delayed, _queue_oldest_seconds, _worker_turn_seconds, _leader,
  * _api_requests_total{verb,code}, _watch_restarts_total{kind}, _watch_lists_total{kind}, _watch_failures_total{kind},
  * _watch_connected{kind}, _watch_age_seconds{kind}, _apiserver_away_seconds, _events_total{result},
- * _certificate_expiry_timestamp_seconds (TLS), those of metrics_process.h, and while this process leads those of
- * fleet_metrics.h.
+ * _certificate_{start,expiry}_timestamp_seconds (TLS), those of metrics_process.h, and while this process leads those
+ * of fleet_metrics.h.
  */
 #ifndef CONTROLLER_TELEMETRY_H
 #define CONTROLLER_TELEMETRY_H

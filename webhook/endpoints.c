@@ -11,7 +11,18 @@
 
 /* ---- metrics --------------------------------------------------------------------------------- */
 
-enum metric_row { REQUESTS, SECONDS, EXPIRY, RELOADS, SETTINGS, CURRENT, CONNECTIONS, ROWS };
+enum metric_row {
+	REQUESTS,
+	SECONDS,
+	BEGIN,
+	EXPIRY,
+	BROKEN,
+	RELOADS,
+	SETTINGS,
+	CURRENT,
+	CONNECTIONS,
+	ROWS
+};
 
 static const struct metric rows[ROWS] = {
 	[REQUESTS] = { .name = "celld_webhook_requests_total",
@@ -28,6 +39,13 @@ static const struct metric rows[ROWS] = {
 	[EXPIRY] = { .name = "celld_webhook_certificate_expiry_timestamp_seconds",
 		     .kind = METRIC_GAUGE,
 		     .help = "When the serving certificate runs out, seconds since 1970" },
+	[BEGIN] = { .name = "celld_webhook_certificate_start_timestamp_seconds",
+		    .kind = METRIC_GAUGE,
+		    .help = "From when on the serving certificate is valid, seconds since 1970" },
+	[BROKEN] = { .name = "celld_webhook_certificate_files_refused",
+		     .kind = METRIC_GAUGE,
+		     .help = "1 while the certificate files are refused and the last good pair "
+			     "serves on" },
 	[RELOADS] = { .name = "celld_webhook_certificate_reloads_total",
 		      .kind = METRIC_COUNTER,
 		      .help = "Changes of the certificate files by result (loaded, refused: the "
@@ -167,6 +185,7 @@ static void serve_metrics(void *ctx, const struct httpd_request *req, struct htt
 
 	(void)req;
 	if (server) {
+		metrics_set(p->metrics, BEGIN, (double)httpd_certificate_begin(server), NULL);
 		metrics_set(p->metrics, EXPIRY, (double)httpd_certificate_expiry(server), NULL);
 		metrics_set(p->metrics, CONNECTIONS, (double)httpd_connections(server), NULL);
 	}
@@ -266,6 +285,7 @@ void endpoints_reloaded(void *ctx, const struct err *e)
 	struct endpoints *p = ctx;
 
 	metrics_add(p->metrics, RELOADS, 1, metrics_labels(e ? "refused" : "loaded"));
+	metrics_set(p->metrics, BROKEN, e != NULL, NULL);
 	if (e)
 		log_error("new certificate refused, the last good one stays", "error", e->message,
 			  NULL);

@@ -70,7 +70,7 @@ static int check_match(const struct pair *p)
 	return n[0] == n[1] && !memcmp(id[0], id[1], n[0]) ? 0 : GNUTLS_E_CERTIFICATE_KEY_MISMATCH;
 }
 
-static int leaf_expiry(const gnutls_datum_t *cert, int64_t *ret)
+static int leaf_life(const gnutls_datum_t *cert, struct pair *p)
 {
 	gnutls_x509_crt_t leaf;
 	int r = gnutls_x509_crt_init(&leaf);
@@ -78,8 +78,10 @@ static int leaf_expiry(const gnutls_datum_t *cert, int64_t *ret)
 	if (r < 0)
 		return r;
 	r = gnutls_x509_crt_import(leaf, cert, GNUTLS_X509_FMT_PEM);
-	if (r >= 0)
-		*ret = (int64_t)gnutls_x509_crt_get_expiration_time(leaf);
+	if (r >= 0) {
+		p->begin = (int64_t)gnutls_x509_crt_get_activation_time(leaf);
+		p->expiry = (int64_t)gnutls_x509_crt_get_expiration_time(leaf);
+	}
 	gnutls_x509_crt_deinit(leaf);
 	return r;
 }
@@ -87,7 +89,7 @@ static int leaf_expiry(const gnutls_datum_t *cert, int64_t *ret)
 static int import(struct pair *p, const gnutls_datum_t *cert, const gnutls_datum_t *key)
 {
 	unsigned n = PAIR_CHAIN;
-	int r = leaf_expiry(cert, &p->expiry);
+	int r = leaf_life(cert, p);
 
 	if (r >= 0)
 		r = gnutls_pcert_list_import_x509_raw(p->cert, &n, cert, GNUTLS_X509_FMT_PEM, 0);

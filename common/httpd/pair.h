@@ -21,7 +21,7 @@ struct pair {
 	unsigned n;
 	gnutls_pcert_st cert[PAIR_CHAIN];
 	gnutls_privkey_t key;
-	int64_t expiry; /* of the leaf, seconds since 1970 */
+	int64_t begin, expiry; /* of the leaf, seconds since 1970 */
 };
 
 /* What tells whether two files are still those that were read. */

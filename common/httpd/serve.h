@@ -30,6 +30,7 @@ struct httpd {
 	struct pair *pair;	       /* in use for new connections; NULL: plain, or none yet */
 	_Atomic(struct pair *) handed; /* the newest pair of httpd_set_pair, not taken yet */
 	struct pair_stamp used, bad;   /* of the files in use; of those that were refused last */
+	bool refusing;
 
 	struct conns conns;
 
@@ -43,7 +44,7 @@ struct httpd {
 	enum httpd_phase phase;
 	int64_t lame_until, deadline;
 
-	_Atomic int64_t expiry;
+	_Atomic int64_t begin, expiry; /* of the pair in use */
 	atomic_uint connections;
 	atomic_bool draining; /* the two below are written before it is */
 	int64_t lame_ms, deadline_ms;

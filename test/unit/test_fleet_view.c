@@ -71,8 +71,8 @@ static void test_storage(void **state)
 	/* with a store everything but the name is its own */
 	shows("{" META
 	      ",\"spec\":{\"bucket\":{\"name\":\"s3://cells\"},\"storeRef\":{\"name\":\"st\"}}}",
-	      "{\"spec\":{\"endpoint\":\"https://s\",\"credentialsSecretRef\":{\"name\":\"k\"}}}", NULL,
-	      "storage",
+	      "{\"spec\":{\"endpoint\":\"https://s\",\"credentialsSecretRef\":{\"name\":\"k\"}}}",
+	      NULL, "storage",
 	      "{\"bucket\":\"s3://cells\",\"store\":\"st\",\"storeMissing\":false,"
 	      "\"endpoint\":\"https://s\",\"credentials\":\"Secret k\"}");
 	shows("{" META

@@ -80,6 +80,8 @@ static void test_tls_versions(void **state)
 	}
 	assert_true(httpd_certificate_expiry(h) > time(NULL) + DAY - 60);
 	assert_true(httpd_certificate_expiry(h) <= time(NULL) + DAY);
+	assert_true(httpd_certificate_begin(h) <= time(NULL) - 3600);
+	assert_true(httpd_certificate_begin(h) > time(NULL) - 3600 - 60);
 }
 
 static void test_tls_bodies_and_plain_text(void **state)
@@ -201,7 +203,8 @@ static void test_a_broken_pair_keeps_the_last_good_one(void **state)
 {
 	struct reloads r = { .good = 0 };
 	cleanup_httpd struct httpd *h = NULL;
-	char other_cert[80], other_key[80];
+	char other_cert[80], other_key[80], aside[80];
+	int bad;
 
 	(void)state;
 	(void)sem_init(&r.changed, 0, 0);
@@ -238,6 +241,16 @@ static void test_a_broken_pair_keeps_the_last_good_one(void **state)
 		await(&r);
 	while (r.good < 2);
 	expect_name(httpd_port(h), "last");
+
+	/* the good files come back as they were: nothing is refused any more */
+	(void)snprintf(aside, sizeof(aside), "%s.aside", cert);
+	bad = r.bad;
+	assert_int_equal(rename(cert, aside), 0);
+	await(&r);
+	assert_int_equal(r.bad, bad + 1);
+	assert_int_equal(rename(aside, cert), 0);
+	await(&r);
+	assert_int_equal(r.good, 3);
 	(void)sem_destroy(&r.changed);
 }
 

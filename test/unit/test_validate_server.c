@@ -142,7 +142,7 @@ static void test_create(void **state)
 	stop(&f);
 }
 
-/* The API server fills the namespace in before it asks the webhook, so policy and defaults are those of that namespace. */
+/* The API server fills the namespace in before it asks the webhook: policy and defaults are those of that one. */
 static void test_namespace(void **state)
 {
 	static const struct script_step steps[] = {

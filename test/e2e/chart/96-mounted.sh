@@ -30,11 +30,13 @@ served() { # the serial number that every webhook pod serves
 }
 serves() { [ "$(served)" = "serial=$1" ]; }
 call() { app probe v0.6.2 | kubectl apply --dry-run=server -f - > /dev/null; }
-errors() { # how often a pair was refused, by the pod that refused least
+values() { # REGEX: a series of every webhook pod, the least first
 	for ip in $(kubectl -n $OPERATOR get pods -l app.kubernetes.io/component=webhook -o 'jsonpath={.items[*].status.podIP}'); do
-		curl -s "http://$ip:8443/metrics" | awk '/^celld_webhook_certificate_reloads_total\{result="refused"\}/ {n = $NF} END {print n + 0}'
-	done | sort -n | head -n 1
+		curl -s "http://$ip:8443/metrics" | awk "/^celld_webhook_certificate_$1 / {n = \$NF} END {print n + 0}"
+	done | sort -n
 }
+errors() { values 'reloads_total\{result="refused"\}' | head -n 1; } # how often a pair was refused
+refusing() { values files_refused | sort -u | tr -d '\n'; }
 
 check "helm install" "$chart/helm" install celld-operator "$chart/celld-operator.tgz" --namespace $OPERATOR --create-namespace --take-ownership \
 	--timeout 90s --set webhook.lameDuck=1s --set certificates.source=certManager --set metrics.secure=true
@@ -76,6 +78,7 @@ head -c 200 "$chart/tls.crt" > "$chart/cut.crt"
 kubectl -n $OPERATOR patch secret $secret -p "{\"data\":{\"tls.crt\":\"$(base64 -w0 < "$chart/cut.crt")\"}}" > /dev/null
 check "a truncated certificate is noticed by every pod" until_ 150 eval '[ "$(errors)" -gt "$had" ]'
 check "and the last good one served" serves 02
+check "and each says that it refuses it" [ "$(refusing)" = 1 ]
 check "calls go on" call
 openssl ecparam -name prime256v1 -genkey -noout -out "$chart/other.key"
 store "$chart/tls.crt" "$chart/other.key"
@@ -88,6 +91,7 @@ cat "$chart/tls.crt" >> "$chart/ca.crt"
 inject
 store "$chart/tls.crt" "$chart/tls.key"
 check "a good pair heals it" until_ 150 serves 03
+check "and nothing is refused any more" [ "$(refusing)" = 0 ]
 check "calls go on" call
 who=system:serviceaccount:$OPERATOR:celld-operator-webhook
 check "the webhook may not read Secrets" refuted kubectl auth can-i get secrets -n $OPERATOR --as=$who --quiet

@@ -53,7 +53,7 @@ for series in celld_resident_cells celld_resident_cell_utilization celld_restori
 done
 for series in reconcile_total reconcile_duration_seconds_count sweep_duration_seconds_count sweep_pods queue_depth queue_delayed \
 	queue_oldest_seconds worker_turn_seconds leader api_requests_total watch_restarts_total watch_lists_total watch_failures_total \
-	watch_connected watch_age_seconds apiserver_away_seconds events_total certificate_expiry_timestamp_seconds; do
+	watch_connected watch_age_seconds apiserver_away_seconds events_total certificate_start_timestamp_seconds certificate_expiry_timestamp_seconds; do
 	check "celld_controller_$series" [ "$(query "celld_controller_$series")" -gt 0 ]
 done
 # labels METRIC-REGEX: those of the app's series, but what Prometheus adds
