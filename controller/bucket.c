@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/buf.h"
+#include "common/store_rules.h"
 #include "controller/stores.h"
 #include "controller/tell.h"
 #include "controller/tracker.h"
@@ -20,7 +21,7 @@ static void find_store(struct turn *t)
 	v->store_missing = !v->store_doc;
 	if (v->store_missing)
 		return;
-	stores_read(v->store_doc, &v->store);
+	store_read(v->store_doc, &v->store);
 	v->store.name = t->app->bucket.name;
 	v->store.scheme = t->app->bucket.scheme;
 	t->input.store = &v->store;
@@ -392,12 +393,15 @@ void bucket_tell(struct turn *t)
 		"schedules that changed are taken up when pods restart (restartToken)"
 	};
 	const struct status_condition *c = &t->bucket.tracking;
+	const char *secret = t->bucket.store_doc ? t->bucket.store.credentials.secret_ref : NULL;
 	enum stores_reach reach = STORES_NOT_ASKED;
 
 	if (c->type && !str_eq(c->status, "Unknown"))
 		reach = str_eq(c->reason, "BucketUnreachable") ? STORES_UNREACHABLE
 							       : STORES_REACHED;
-	stores_note(t->o->stores, t->key, t->app->store_ref, reach);
+	stores_note(t->o->stores, t->key, t->app->store_ref, reach,
+		    secret && secrets_state(t->o->secrets, t->app->namespace, secret) ==
+				      SECRET_MISSING);
 	if (tracker_republished(t->o->tracker, t->key))
 		tell_app(t, &what);
 }
@@ -414,5 +418,5 @@ void bucket_forget(const struct reconcile_opts *o, const char *key)
 
 	secrets_want(o->secrets, key, "", &none);
 	tracker_forget(o->tracker, key);
-	stores_note(o->stores, key, NULL, STORES_NOT_ASKED);
+	stores_note(o->stores, key, NULL, STORES_NOT_ASKED, false);
 }

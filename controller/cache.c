@@ -170,11 +170,13 @@ static bool has_brief(enum cache_kind kind)
 static union entry_brief read_brief(enum cache_kind kind, const struct json *object)
 {
 	const char *phase = json_get_str(json_get(object, "status"), "phase");
-	union entry_brief brief = { .phase = "" };
+	union entry_brief brief = { .app = { .phase = "" } };
 	struct fleet_sts sts;
 
-	if (kind == CACHE_APP && phase)
-		(void)snprintf(brief.phase, sizeof(brief.phase), "%s", phase);
+	if (kind == CACHE_APP) {
+		(void)snprintf(brief.app.phase, sizeof(brief.app.phase), "%s", phase ? phase : "");
+		brief.app.deleting = json_get(json_get(object, "metadata"), "deletionTimestamp");
+	}
 	if (kind == CACHE_STATEFULSET) {
 		fleet_read_sts(object, &sts);
 		brief.size.replicas = sts.replicas;
@@ -336,10 +338,21 @@ static bool is_echo(struct cache *c, enum cache_kind kind, const struct json *ob
 	return echo;
 }
 
-/* listed: the object is of a list, of that version. */
-static bool put(struct cache *c, enum cache_kind kind, const struct json *object, bool listed,
-		const char *list_version)
+static bool is_buried(const struct cache *c, const struct json *object)
 {
+	const struct json *meta = json_get(object, "metadata");
+
+	return graves_has(&c->graves, json_get_str(meta, "uid"),
+			  json_get_str(meta, "resourceVersion"));
+}
+
+enum source { EVENT, ANSWER, LISTED };
+
+/* LISTED: of a list of that version. */
+static bool put(struct cache *c, enum cache_kind kind, const struct json *object,
+		enum source source, const char *list_version)
+{
+	bool listed = source == LISTED;
 	struct entry *x, *old;
 	char name[512];
 	struct map *m;
@@ -351,7 +364,8 @@ static bool put(struct cache *c, enum cache_kind kind, const struct json *object
 	(void)pthread_mutex_lock(&c->lock);
 	m = place(c, kind, object, name, sizeof(name));
 	old = m ? map_get(m, name) : NULL;
-	newer = m && is_news(old, entry_version(x), listed, list_version);
+	newer = m && is_news(old, entry_version(x), listed, list_version) &&
+		!(source == ANSWER && !old && is_buried(c, object));
 	if (listed && old)
 		old->unlisted = false;
 	if (newer) {
@@ -366,7 +380,12 @@ static bool put(struct cache *c, enum cache_kind kind, const struct json *object
 
 bool cache_put(struct cache *c, enum cache_kind kind, const struct json *object)
 {
-	return put(c, kind, object, false, NULL);
+	return put(c, kind, object, EVENT, NULL);
+}
+
+bool cache_put_answer(struct cache *c, enum cache_kind kind, const struct json *object)
+{
+	return put(c, kind, object, ANSWER, NULL);
 }
 
 /* --- lists ---------------------------------------------------------------------------------------- */
@@ -422,7 +441,7 @@ void cache_list_begin(struct cache *c, enum cache_kind kind, const char *ns)
 bool cache_listed(struct cache *c, enum cache_kind kind, const struct json *object,
 		  const char *version)
 {
-	return put(c, kind, object, true, version);
+	return put(c, kind, object, LISTED, version);
 }
 
 static void collect_lost_pod(const char *name, void *value, void *ctx)
@@ -485,7 +504,9 @@ void cache_list_end(struct cache *c, enum cache_kind kind, const char *ns, const
 
 void cache_remove(struct cache *c, enum cache_kind kind, const struct json *object)
 {
-	const char *uid = json_get_str(json_get(object, "metadata"), "uid");
+	const struct json *meta = json_get(object, "metadata");
+	const char *uid = json_get_str(meta, "uid"),
+		   *version = json_get_str(meta, "resourceVersion");
 	char name[512];
 	struct map *m;
 	const struct entry *old;
@@ -493,6 +514,8 @@ void cache_remove(struct cache *c, enum cache_kind kind, const struct json *obje
 	(void)pthread_mutex_lock(&c->lock);
 	m = place(c, kind, object, name, sizeof(name));
 	old = m ? map_get(m, name) : NULL;
+	if (kind != CACHE_POD) /* of which we write none */
+		graves_add(&c->graves, uid, version);
 	if (old && (!uid || str_eq(uid, entry_uid(old)))) {
 		map_del(m, name);
 		c->pods -= kind == CACHE_POD;

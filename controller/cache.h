@@ -46,6 +46,8 @@ void cache_free(struct cache *c);
 bool cache_key_of(enum cache_kind kind, const struct json *object, char *key, size_t room);
 /* Takes notice of an object. False: it is not newer than what is there, and nothing happened. */
 bool cache_put(struct cache *c, enum cache_kind kind, const struct json *object);
+/* The same of the answer to a write of ours, which may be late: what was deleted since does not come back. */
+bool cache_put_answer(struct cache *c, enum cache_kind kind, const struct json *object);
 /*
  * A list of the whole kind, of a namespace or (NULL) of all: what is known since before it began has to stand against
  * it. An entry with a larger resourceVersion than the list shows is either newer than the list (an own write that was
@@ -77,10 +79,13 @@ void cache_clear(struct cache *c, enum cache_kind kind);
 /* The pods of an app, the caller's array (free). */
 struct fleet_pod *cache_pods(struct cache *c, const char *key, size_t *ret_n) must_use;
 /* What sweeps and metrics need of a fleet, read once per event. */
+enum { CACHE_PHASE = 15 };
+
 struct cache_brief {
 	char sts_uid[FLEET_UID]; /* "": there is no StatefulSet */
 	int replicas, partition; /* of it */
-	char phase[16];		 /* of the WorkerApp's status; "": none written yet */
+	char phase[CACHE_PHASE]; /* of the WorkerApp's status; "": none written yet */
+	bool deleting;		 /* the WorkerApp is */
 };
 /* False: there is no such app. */
 bool cache_brief(struct cache *c, const char *key, struct cache_brief *ret);

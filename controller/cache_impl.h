@@ -10,10 +10,14 @@
 #include "common/map.h"
 #include "common/squeeze.h"
 #include "controller/cache.h"
+#include "controller/cache_graves.h"
 
 /* What cache_brief() tells, so that nobody has to parse the text for it. */
 union entry_brief {
-	char phase[16]; /* of a WorkerApp */
+	struct {
+		char phase[CACHE_PHASE];
+		bool deleting;
+	} app; /* of a WorkerApp */
 	struct {
 		int replicas, partition;
 	} size; /* of a StatefulSet */
@@ -52,6 +56,7 @@ struct cache {
 	/* Bodies that were unlike those before them, owned; kept to the end. */
 	struct squeeze_model models[CACHE_KINDS][CACHE_MODELS];
 	size_t pods;
+	struct graves graves;
 };
 
 /* "namespace/name"; false: there is no room, or no name. */

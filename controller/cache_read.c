@@ -34,8 +34,10 @@ bool cache_brief(struct cache *c, const char *key, struct cache_brief *ret)
 	(void)pthread_mutex_lock(&c->lock);
 	app = map_get(c->objects[CACHE_APP], key);
 	sts = map_get(c->objects[CACHE_STATEFULSET], sts_key);
-	if (app)
-		memcpy(ret->phase, entry_brief(app)->phase, sizeof(ret->phase));
+	if (app) {
+		memcpy(ret->phase, entry_brief(app)->app.phase, sizeof(ret->phase));
+		ret->deleting = entry_brief(app)->app.deleting;
+	}
 	if (app && sts) {
 		(void)snprintf(ret->sts_uid, sizeof(ret->sts_uid), "%s", entry_uid(sts));
 		ret->replicas = entry_brief(sts)->size.replicas;

@@ -222,7 +222,7 @@ static void wrote(struct turn *t, enum cache_kind kind, const struct json *want,
 	/* what a new app gets nobody has undone yet, and thousands of new ones take no memory for it */
 	if (was_there || t->app->status)
 		children_wrote(t, kind, name, want);
-	(void)cache_put(t->o->cache, kind, answer);
+	(void)cache_put_answer(t->o->cache, kind, answer);
 	log_info(was_there ? "child updated" : "child created", "app", t->key, "kind",
 		 cache_kinds[kind].kind, "name", name, NULL);
 }

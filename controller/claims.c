@@ -278,7 +278,7 @@ static int give_fields_back(struct turn *t, const struct json *live, struct err 
 	if (r)
 		return err_wrap(e, "managed fields of StatefulSet %s", t->name);
 	if (answer)
-		(void)cache_put(t->o->cache, CACHE_STATEFULSET, answer);
+		(void)cache_put_answer(t->o->cache, CACHE_STATEFULSET, answer);
 	rebirth_done(t);
 	return 0;
 }
@@ -297,7 +297,7 @@ static int finish(struct turn *t, bool *ret_busy, struct err *e)
 	}
 	if (r)
 		return err_wrap(e, "making StatefulSet %s again", t->name);
-	(void)cache_put(t->o->cache, CACHE_STATEFULSET, answer);
+	(void)cache_put_answer(t->o->cache, CACHE_STATEFULSET, answer);
 	r = give_fields_back(t, answer, e);
 	if (r)
 		return r;

@@ -57,12 +57,12 @@ void exclusive_event(struct holdings *h, struct queue *q, bool store, enum kube_
 	strlist_done(&keys);
 }
 
-static bool has_workload(const struct reconcile_opts *o, const char *key)
+static bool has_workload(struct cache *c, const char *key)
 {
 	const char *slash = strchr(key, '/');
 	cleanup(freep) char *ns = xstrndup(key, (size_t)(slash - key));
 	cleanup(freep) char *sts = xasprintf("%s-celld", slash + 1);
-	cleanup_json struct json *there = cache_get(o->cache, CACHE_STATEFULSET, ns, sts);
+	cleanup_json struct json *there = cache_get(c, CACHE_STATEFULSET, ns, sts);
 
 	return there != NULL;
 }
@@ -76,7 +76,7 @@ static char *running_rival(const struct reconcile_opts *o, const struct workerap
 
 	holdings_rivals(o->holdings, key, &rivals);
 	for (size_t i = 0; i < rivals.n && !found; i++) {
-		if (has_workload(o, rivals.v[i]))
+		if (has_workload(o->cache, rivals.v[i]))
 			found = xstrdup(rivals.v[i]);
 	}
 	strlist_done(&rivals);
@@ -84,13 +84,21 @@ static char *running_rival(const struct reconcile_opts *o, const struct workerap
 }
 
 /* Whether anything of a fleet is left. */
-static bool is_left(const struct reconcile_opts *o, const char *key)
+static bool is_left(struct cache *c, const char *key)
 {
 	size_t n = 0;
-	cleanup(freep) struct fleet_pod *pods = cache_pods(o->cache, key, &n);
+	cleanup(freep) struct fleet_pod *pods = cache_pods(c, key, &n);
 
 	(void)pods; /* their number is enough */
-	return n > 0 || has_workload(o, key);
+	return n > 0 || has_workload(c, key);
+}
+
+void exclusive_let_go(struct holdings *h, struct cache *c, const char *key)
+{
+	struct cache_brief app;
+
+	if (!cache_brief(c, key, &app) && !is_left(c, key))
+		holdings_let_go(h, key);
 }
 
 /*
@@ -105,7 +113,7 @@ static char *ghost_of(const struct reconcile_opts *o, const struct workerapp *ap
 
 	holdings_ghosts(o->holdings, app, &ghosts);
 	for (size_t i = 0; i < ghosts.n; i++) {
-		if (!is_left(o, ghosts.v[i]))
+		if (!is_left(o->cache, ghosts.v[i]))
 			holdings_let_go(o->holdings, ghosts.v[i]);
 		else if (!found)
 			found = xstrdup(ghosts.v[i]);

@@ -17,6 +17,11 @@
 void exclusive_event(struct holdings *h, struct queue *q, bool store, enum kube_watch_type type,
 		     const struct json *object);
 /*
+ * Something of an app has gone (its key): with the last of it goes what the app is remembered for after its end, which
+ * without this nobody but a rival would ask for.
+ */
+void exclusive_let_go(struct holdings *h, struct cache *c, const char *key);
+/*
  * Fills the condition BucketExclusive. runs: the app has a StatefulSet. False: the bucket is not the
  * app's own, so that it may not be started.
  */

@@ -53,7 +53,7 @@ struct row {
 struct fleet_row {
 	char *ns;
 	const char *app; /* in ns, behind its NUL */
-	char phase[16];
+	char phase[CACHE_PHASE];
 	int partition;
 	bool has_partition, sampled, complete;
 	double sampled_s;

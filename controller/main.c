@@ -159,6 +159,7 @@ static void on_event(void *ctx, size_t kind, enum kube_watch_type type, const st
 	if (type == KUBE_DELETED) {
 		if (!cache_gone(p->cache, (enum cache_kind)kind, object, key, sizeof(key)))
 			return;
+		exclusive_let_go(p->holdings, p->cache, key);
 	} else if (!cache_key_of((enum cache_kind)kind, object, key, sizeof(key)) ||
 		   !cache_put(p->cache, (enum cache_kind)kind, object)) {
 		return; /* nobody's, or the echo of an own write */

@@ -13,6 +13,7 @@
 #include "common/map.h"
 #include "controller/claims.h"
 #include "controller/detail.h"
+#include "controller/exclusive.h"
 #include "controller/slots.h"
 #include "controller/status_write.h"
 #include "controller/stores.h"
@@ -92,6 +93,7 @@ static void forget(struct reconciler *r, const char *key)
 	(void)pthread_mutex_unlock(&r->lock);
 	slots_give(r->o.slots, key);
 	bucket_forget(&r->o, key);
+	exclusive_let_go(r->o.holdings, r->o.cache, key); /* a list did not tell of its pods' end */
 }
 
 /* False: there is no such app (any more). */
@@ -430,6 +432,7 @@ static int apply_workload(struct turn *t, bool *ret_busy, bool *ret_wrote, struc
 	if (!r && !*ret_busy)
 		r = act(t, ret_wrote, &why);
 	if (r && trouble_is_refusal(&why)) {
+		*ret_busy = false; /* nothing is on its way that would bring us back */
 		trouble_refused(&t->trouble, &why);
 		turn_read_cached(t); /* a read that failed has left nothing to tell of */
 		turn_decide(t);
@@ -494,7 +497,9 @@ bool reconcile(struct reconciler *r, const char *key)
 		forget(r, key);
 		return true;
 	}
-	if (!t.app->deleting)
+	if (t.app->deleting) /* which may take its time: a finalizer, a node that is dead */
+		slots_give(r->o.slots, key);
+	else
 		result = work(&t, &e);
 	if (result == -ERR_CONFLICT || result == -ERR_NOT_FOUND)
 		log_debug("will look again", "app", key, "why", e.message, NULL);

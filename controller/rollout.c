@@ -298,6 +298,22 @@ static void feed(const struct rollout_obs *o, int ordinal, struct rollout_decisi
 	write(d, ROLLOUT_WRITE_STEP, o->replicas, ordinal);
 }
 
+/* A pod that runs another revision than the template, whoever has changed which. */
+static bool stale(const struct rollout_obs *o)
+{
+	for (int i = 0; i < o->replicas && i < o->n_pods; i++) {
+		if (o->pods[i].exists && !o->pods[i].terminating && !o->pods[i].updated)
+			return true;
+	}
+	return false;
+}
+
+static void end_roll(const struct rollout_obs *o, struct rollout_decision *d)
+{
+	wait_for(d, ROLLOUT_RELEASED, -1, 0);
+	write(d, ROLLOUT_WRITE_REST, o->replicas, ROLLOUT_REST);
+}
+
 static void finish(const struct rollout_obs *o, struct rollout_decision *d)
 {
 	if (members_hold(o, o->replicas, 0, d))
@@ -306,8 +322,7 @@ static void finish(const struct rollout_obs *o, struct rollout_decision *d)
 		wait_for(d, ROLLOUT_REVISION, -1, 0);
 		return;
 	}
-	wait_for(d, ROLLOUT_RELEASED, -1, 0);
-	write(d, ROLLOUT_WRITE_REST, o->replicas, ROLLOUT_REST);
+	end_roll(o, d);
 }
 
 static void roll(const struct rollout_obs *o, struct rollout_decision *d)
@@ -324,20 +339,13 @@ static void roll(const struct rollout_obs *o, struct rollout_decision *d)
 		shrink(o, partition, d);
 	} else if (partition == 0) {
 		finish(o, d);
+	} else if (o->settled && !stale(o)) {
+		end_roll(o,
+			 d); /* what changed is not of the pods: none ends when all are released */
 	} else if (!gates_hold(o, o->replicas, partition, partition < o->replicas, d)) {
 		wait_for(d, ROLLOUT_RELEASED, -1, 0);
 		write(d, ROLLOUT_WRITE_STEP, o->replicas, partition - 1);
 	}
-}
-
-/* A pod that runs another revision than the template, whoever has changed which. */
-static bool stale(const struct rollout_obs *o)
-{
-	for (int i = 0; i < o->replicas && i < o->n_pods; i++) {
-		if (o->pods[i].exists && !o->pods[i].terminating && !o->pods[i].updated)
-			return true;
-	}
-	return false;
 }
 
 static void rest(const struct rollout_obs *o, struct rollout_decision *d)

@@ -38,7 +38,7 @@ void slots_free(struct slots *s)
 /* Between the turns of a Recreate the partition may be at rest; its phase tells. */
 static bool in_roll(const struct cache_brief *b)
 {
-	if (str_eq(b->phase, "Paused") || str_eq(b->phase, "Degraded"))
+	if (b->deleting || str_eq(b->phase, "Paused") || str_eq(b->phase, "Degraded"))
 		return false;
 	return b->sts_uid[0] && (b->partition != ROLLOUT_REST || str_eq(b->phase, "Recreating"));
 }
@@ -120,6 +120,7 @@ static bool may_be_endless(enum rollout_reason why)
 		ROLLOUT_OLD_REVISION,	ROLLOUT_NOT_READY,  ROLLOUT_UNREACHABLE,
 		ROLLOUT_PODS_LEFT,	ROLLOUT_AUTOSCALER, ROLLOUT_STORE_MISSING,
 		ROLLOUT_SECRETS_UNREAD, ROLLOUT_CHILD,	    ROLLOUT_NO_WORKLOAD,
+		ROLLOUT_LEAVING,
 	};
 
 	for (size_t i = 0; i < array_len(list); i++) {

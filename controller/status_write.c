@@ -174,7 +174,7 @@ static int send(struct status_writer *w, const struct status_target *to, const s
 	json_set(body, "status", json_dup(status));
 	r = kube_apply(w->client, kind, to->namespace, body, &how, &answer, e);
 	if (!r)
-		(void)cache_put(w->cache, w->kind, answer);
+		(void)cache_put_answer(w->cache, w->kind, answer);
 	return r;
 }
 

@@ -9,6 +9,7 @@
 #include "common/kube/client.h"
 #include "common/log.h"
 #include "common/map.h"
+#include "common/store_rules.h"
 #include "controller/status_write.h"
 
 /* Many apps change at once; their store's status waits for the last of them. */
@@ -17,6 +18,7 @@ enum { CALM_MS = 500 };
 struct user {
 	char *store; /* "@namespace/name" */
 	enum stores_reach reach;
+	bool no_secret;
 };
 
 struct stores {
@@ -59,35 +61,13 @@ void stores_free(struct stores *s)
 	free(s);
 }
 
-static const char *own(const struct json *j, const char *name)
-{
-	const char *s = json_get_str(j, name);
-
-	return str_empty(s) ? NULL : s;
-}
-
-void stores_read(const struct json *store, struct wa_bucket *ret)
-{
-	const struct json *spec = json_get(store, "spec");
-	const struct json *from = json_get(spec, "credentialsFrom");
-
-	*ret = (struct wa_bucket){ .endpoint = own(spec, "endpoint"),
-				   .region = own(spec, "region"),
-				   .storage_account = own(spec, "storageAccount"),
-				   .allow_http = json_get_bool(spec, "allowHTTP", false),
-				   .credentials = { own(from, "iamRole"), own(from, "secretRef"),
-						    own(from, "azureClientID"),
-						    own(from, "gcpServiceAccount") } };
-	if (!ret->credentials.secret_ref)
-		ret->credentials.secret_ref = own(json_get(spec, "credentialsSecretRef"), "name");
-}
-
 bool stores_is_key(const char *key)
 {
 	return key[0] == '@';
 }
 
-void stores_note(struct stores *s, const char *app, const char *store, enum stores_reach reach)
+void stores_note(struct stores *s, const char *app, const char *store, enum stores_reach reach,
+		 bool no_secret)
 {
 	const char *slash = strchr(app, '/');
 	struct user *now = NULL;
@@ -98,10 +78,12 @@ void stores_note(struct stores *s, const char *app, const char *store, enum stor
 		now = xcalloc(1, sizeof(*now));
 		now->store = xasprintf("@%.*s/%s", (int)(slash - app), app, store);
 		now->reach = reach;
+		now->no_secret = no_secret;
 	}
 	(void)pthread_mutex_lock(&s->lock);
 	was = map_get(s->users, app);
-	same = was && now ? str_eq(was->store, now->store) && was->reach == now->reach
+	same = was && now ? str_eq(was->store, now->store) && was->reach == now->reach &&
+				    was->no_secret == now->no_secret
 			  : !was && !now;
 	if (!same && was)
 		queue_add_after(s->o.queue, was->store, CALM_MS);
@@ -174,7 +156,7 @@ static void credentials(struct stores *s, const struct json *doc, const char *ns
 	struct wa_bucket b;
 	char message[320];
 
-	stores_read(doc, &b);
+	store_read(doc, &b);
 	if (b.credentials.secret_ref &&
 	    secrets_state(s->o.secrets, ns, b.credentials.secret_ref) == SECRET_MISSING) {
 		(void)snprintf(message, sizeof(message), "Secret %s does not exist",

@@ -24,10 +24,12 @@ enum stores_reach { STORES_NOT_ASKED, STORES_REACHED, STORES_UNREACHABLE };
 
 struct stores *stores_new(const struct stores_opts *o) must_use;
 void stores_free(struct stores *s);
-/* Its spec as the bucket of an app that names it, but for the name. Texts are lent by store. */
-void stores_read(const struct json *store, struct wa_bucket *ret);
-/* What an app (its key) uses now; NULL: no store. The stores whose status that changes are queued. */
-void stores_note(struct stores *s, const char *app, const char *store, enum stores_reach reach);
+/*
+ * What an app (its key) uses now; NULL: no store. no_secret: the Secret that the store names is missing. The stores
+ * whose status that changes are queued.
+ */
+void stores_note(struct stores *s, const char *app, const char *store, enum stores_reach reach,
+		 bool no_secret);
 bool stores_is_key(const char *key);
 /* One turn for a store's key: tells its apps of a change, writes its status. False: come back. */
 bool stores_reconcile(struct stores *s, const char *key);

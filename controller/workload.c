@@ -249,7 +249,7 @@ int workload_take_over(struct turn *t, struct err *e)
 	r = kube_apply(t->o->client, statefulset(), t->app->namespace, body, &how, &answer, e);
 	if (r)
 		return err_wrap(e, "taking over StatefulSet %s", t->name);
-	(void)cache_put(t->o->cache, CACHE_STATEFULSET, answer);
+	(void)cache_put_answer(t->o->cache, CACHE_STATEFULSET, answer);
 	log_info("workload taken over", "app", t->key, NULL);
 	tell_workload(t, &what);
 	return 0;
@@ -362,7 +362,7 @@ int workload_write(struct turn *t, struct err *e)
 	r = kube_apply(t->o->client, statefulset(), t->app->namespace, body, &how, &answer, e);
 	if (r)
 		return err_wrap(e, "applying StatefulSet %s", t->name);
-	(void)cache_put(t->o->cache, CACHE_STATEFULSET, answer);
+	(void)cache_put_answer(t->o->cache, CACHE_STATEFULSET, answer);
 	if (!tolerate(t, answer))
 		tell(t);
 	return 0;

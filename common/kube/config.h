@@ -41,7 +41,7 @@ int kube_config_in_cluster(const char *dir, struct kube_config **ret, struct err
 /* paths: one file, or several with ':' between them. context NULL or "": current-context. */
 int kube_config_file(const char *paths, const char *context, struct kube_config **ret,
 		     struct err *e);
-/* What a program of the cluster does: the flag's file when given, else KUBECONFIG, else in-cluster, else ~/.kube/config. */
+/* What a program of a cluster does: the flag's file, else KUBECONFIG, else in-cluster, else ~/.kube/config. */
 int kube_config_load(const char *flag, struct kube_config **ret, struct err *e);
 /*
  * What a person's tool does, as kubectl: the flag's file, else KUBECONFIG, else ~/.kube/config, else in-cluster, where

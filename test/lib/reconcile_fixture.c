@@ -80,7 +80,7 @@ void reconcile_fixture_start(struct reconcile_fixture *f, const struct script_st
 	o->tracker = tracker_start(&tracker);
 	stores = (struct stores_opts){ o->client, o->cache, o->queue, o->secrets };
 	o->stores = stores_new(&stores);
-	o->slots = slots_new(o->cache, 0);
+	o->slots = slots_new(o->cache, 1);
 	o->operator_namespace = "ops";
 	o->settle_ms = o->hold_ms = o->recheck_ms = 10000;
 	f->r = reconcile_new(o);

@@ -84,6 +84,9 @@ mutations() {
 	autoscaled fleets are scaled in|s/o->want >= 0 && o->want < o->replicas/o->want < o->replicas/g
 	at rest too early|s/if \(members_hold\(o, o->replicas, 0, d\)\)\n\t\treturn;/;/
 	at rest before the revision|s/if \(!o->settled\) \{\n\t\twait_for\(d, ROLLOUT_REVISION, -1, 0\);\n\t\treturn/if (false) {\n\t\twait_for(d, ROLLOUT_REVISION, -1, 0);\n\t\treturn/
+	a roll of nobody goes through its gates|s/o->settled && !stale\(o\)/false/
+	a roll ends while pods are old|s/o->settled && !stale\(o\)/o->settled/
+	a roll ends before its controller says so|s/o->settled && !stale\(o\)/!stale(o)/
 	never at rest|s/(ROLLOUT_WRITE_REST, o->replicas, )ROLLOUT_REST/\10/
 	Ready whatever the members|s/else if \(!members_hold\(o, o->replicas, 0, d\)\)/else/
 	a foreign partition is not clamped|s/o->partition < o->replicas \? o->partition : o->replicas/o->partition/

@@ -226,6 +226,7 @@ static void check_step(const struct rollout_decision *d)
 	must(gate_1(d->partition, false));
 	must(gate_2());
 	must(d->partition == obs->replicas - 1 || obs->quiet >= obs->settle);
+	must(!obs->settled || someone_is_stale());
 	/* its controller may take down that one, and no other with it */
 	must(d->budget == (obs->budget ? lacking_pods() + 1 : 0));
 }
@@ -251,7 +252,7 @@ static void check_rest(const struct rollout_decision *d)
 {
 	must(!obs->template_due && obs->remembered < 0);
 	must(d->partition == ROLLOUT_REST && d->replicas == obs->replicas);
-	must(obs->settled && obs->partition == 0 && everyone_in_service());
+	must(obs->settled && (obs->partition == 0 ? everyone_in_service() : !someone_is_stale()));
 }
 
 static void check_stop(const struct rollout_decision *d)
@@ -343,6 +344,8 @@ static enum rollout_write due_of_roll(void)
 	if (!from)
 		return everyone_in_service() && obs->settled ? ROLLOUT_WRITE_REST
 							     : ROLLOUT_WRITE_NONE;
+	if (obs->settled && !someone_is_stale())
+		return ROLLOUT_WRITE_REST;
 	return gate_1(from - 1, false) && gate_2() &&
 			       (from == obs->replicas || obs->quiet >= obs->settle)
 		       ? ROLLOUT_WRITE_STEP

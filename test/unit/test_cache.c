@@ -43,6 +43,54 @@ static void test_never_back(void **state)
 	cache_free(c);
 }
 
+static bool answer(struct cache *c, int version)
+{
+	cleanup_json struct json *j =
+		fleet_fixture_version(fleet_fixture_app("a", "x", "Ready"), version);
+
+	return cache_put_answer(c, CACHE_APP, j);
+}
+
+static bool event(struct cache *c, int version)
+{
+	return put(c, CACHE_APP,
+		   fleet_fixture_version(fleet_fixture_app("a", "x", "Ready"), version));
+}
+
+static void gone(struct cache *c, int version)
+{
+	cleanup_json struct json *j =
+		fleet_fixture_version(fleet_fixture_app("a", "x", "Ready"), version);
+	char key[64];
+
+	(void)cache_gone(c, CACHE_APP, j, key, sizeof(key));
+}
+
+/* A write is answered after the watch has told of the deletion that came behind it: it stays deleted. */
+static void test_late_answer(void **state)
+{
+	struct cache *c = cache_new();
+
+	(void)state;
+	assert_true(answer(c, 100));
+	gone(c, 102);
+	assert_false(answer(c, 101));
+	assert_int_equal(cache_count(c, CACHE_APP), 0);
+	/* a label was away for a moment, which a watch calls a deletion: our answer to that is newer */
+	assert_true(answer(c, 103));
+	gone(c, 104);
+	assert_true(event(c, 105));
+	gone(c, 106);
+	for (int i = 0; i < 1000; i++) {
+		cleanup_json struct json *j =
+			fleet_fixture_sts("a", "other", "s-other", i, ROLLOUT_REST);
+
+		cache_remove(c, CACHE_POD, j);
+	}
+	assert_false(answer(c, 101)); /* remembered longer than any answer takes */
+	cache_free(c);
+}
+
 /* A deletion that was missed while the watch was away comes without labels: it must not leave a ghost. */
 static void test_missed_deletion(void **state)
 {
@@ -113,6 +161,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_never_back),
+		cmocka_unit_test(test_late_answer),
 		cmocka_unit_test(test_missed_deletion),
 		cmocka_unit_test(test_deletion_of_a_former_one),
 		cmocka_unit_test(test_brief),

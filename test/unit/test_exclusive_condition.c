@@ -134,6 +134,31 @@ static void test_running(void **state)
 	end(&f);
 }
 
+/* Of an app that is gone altogether nothing is kept, asked for or not: preview apps come and go for years. */
+static void test_no_ghost_stays(void **state)
+{
+	struct strlist ghosts = STRLIST_INIT;
+	cleanup_workerapp struct workerapp *a = NULL;
+	struct fixture f;
+	struct err e = ERR_INIT;
+
+	(void)state;
+	begin(&f);
+	tell(&f, KUBE_ADDED, "b", SECOND);
+	put_sts(&f, "b", true);
+	tell(&f, KUBE_DELETED, "b", SECOND);
+	assert_int_equal(workerapp_parse(app("a", FIRST), NULL, &a, &e), 0);
+	exclusive_let_go(f.o.holdings, f.o.cache, "acme/b"); /* its StatefulSet is there */
+	holdings_ghosts(f.o.holdings, a, &ghosts);
+	assert_int_equal(ghosts.n, 1);
+	strlist_done(&ghosts);
+	put_sts(&f, "b", false);
+	exclusive_let_go(f.o.holdings, f.o.cache, "acme/b");
+	holdings_ghosts(f.o.holdings, a, &ghosts);
+	assert_int_equal(ghosts.n, 0);
+	end(&f);
+}
+
 /* Both run (an operator that knew neither made way for them): the younger one is told. */
 static void test_both(void **state)
 {
@@ -173,6 +198,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_age),
 		cmocka_unit_test(test_running),
+		cmocka_unit_test(test_no_ghost_stays),
 		cmocka_unit_test(test_both),
 		cmocka_unit_test(test_claim),
 	};

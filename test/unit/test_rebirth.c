@@ -179,6 +179,42 @@ static void who_was_faster_is_believed(void **state)
 	reconcile_fixture_stop(&f);
 }
 
+/* Its pods run without a StatefulSet until a quota lets it be made: that is told, and tried again. */
+static void who_is_refused_is_told_and_tries_again(void **state)
+{
+	static const struct script_step steps[] = {
+		{ .want = "GET " CLAIM, .body = NOTE },
+		{ .want = "POST /apis/apps/v1/namespaces/store/statefulsets",
+		  .status = 403,
+		  .body = "{\"reason\":\"Forbidden\",\"message\":\"exceeded quota: few\"}" },
+		{ .want = RF_STATUS, .body = "{\"metadata\":{}}", .again = true },
+		{ .want = "POST /apis/apps/v1/namespaces/store/statefulsets",
+		  .status = 201,
+		  .body = "{\"metadata\":{\"uid\":\"s-2\"}}" },
+		{ .want = "PATCH " RF_STATEFULSET, .body = "{\"metadata\":{\"uid\":\"s-2\"}}" },
+		{ .want = "PATCH " CLAIM, .body = "{}" },
+		RF_EVENTS,
+	};
+	struct reconcile_fixture f;
+	cleanup_json struct json *sts = NULL;
+	cleanup(freep) char *text = NULL;
+	struct json *j;
+
+	(void)state;
+	reconcile_fixture_start(&f, steps, array_len(steps));
+	orphans(&f, &sts);
+	assert_false(reconcile(f.r, "store/shop")); /* after a pause */
+	j = reconcile_fixture_body(reconcile_fixture_request(&f, RF_STATUS, 0));
+	text = json_text(j);
+	assert_non_null(strstr(text, "exceeded quota: few"));
+	json_free(j);
+	assert_true(reconcile(f.r, "store/shop"));
+	j = reconcile_fixture_body(reconcile_fixture_request(&f, "POST /apis/apps", 1));
+	assert_string_equal(json_str(json_at_path(j, "spec.template.by")), "hand");
+	json_free(j);
+	reconcile_fixture_stop(&f);
+}
+
 /* Of a note that does not hold the usual way is left: the StatefulSet is made of the spec. */
 static void without_a_note_it_is_made_of_the_spec(void **state)
 {
@@ -212,6 +248,7 @@ int main(void)
 		cmocka_unit_test(a_note_fits_an_annotation),
 		cmocka_unit_test(a_process_that_was_killed_is_made_up_for),
 		cmocka_unit_test(who_was_faster_is_believed),
+		cmocka_unit_test(who_is_refused_is_told_and_tries_again),
 		cmocka_unit_test(without_a_note_it_is_made_of_the_spec),
 	};
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/kube/event.h"
+#include "controller/slots.h"
 #include "test/lib/app_fixture.h"
 #include "test/lib/reconcile_fixture.h"
 
@@ -216,8 +217,10 @@ static void nobody_is_asked_about_an_app_that_goes(void **state)
 	app_fixture_edit(doc, "metadata.resourceVersion", "'5'");
 	assert_true(cache_put(f.o.cache, CACHE_APP, doc));
 	json_free(doc);
+	assert_true(slots_take(f.o.slots, "store/shop")); /* it was in roll, one at a time */
 	assert_true(reconcile(f.r, "store/shop"));
 	assert_int_equal(script_count(f.server), 0);
+	assert_true(slots_take(f.o.slots, "store/other"));
 	reconcile_fixture_stop(&f);
 }
 

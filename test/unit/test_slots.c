@@ -95,6 +95,24 @@ static void test_start_without_the_paused(void **state)
 	cache_free(c);
 }
 
+/* Nothing of it rolls any more, however long its end takes. */
+static void test_start_without_the_deleted(void **state)
+{
+	struct cache *c = cache_new();
+	struct slots *s;
+
+	(void)state;
+	put(c, CACHE_APP,
+	    "{\"metadata\":{\"namespace\":\"a\",\"name\":\"ends\",\"uid\":\"u\","
+	    "\"resourceVersion\":\"1\",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},"
+	    "\"status\":{\"phase\":\"RollingOut\"}}");
+	put(c, CACHE_STATEFULSET, STS("ends", "1"));
+	s = slots_new(c, 1);
+	assert_true(slots_take(s, "a/new"));
+	slots_free(s);
+	cache_free(c);
+}
+
 /* A fleet that is down comes up again, also where as many roll as may. */
 static void test_force(void **state)
 {
@@ -152,6 +170,7 @@ static void test_kept(void **state)
 		  true },
 		{ ROLLOUT_RECREATING, ROLLOUT_PODS_LEFT, ROLLOUT_WRITE_NONE, ROLLOUT_REST, 120000,
 		  false },
+		{ ROLLOUT_ROLLING_OUT, ROLLOUT_LEAVING, ROLLOUT_WRITE_NONE, 1, 120000, false },
 		{ ROLLOUT_PAUSED, ROLLOUT_NOTHING, ROLLOUT_WRITE_NONE, 1, 0, false },
 		{ ROLLOUT_DEGRADED, ROLLOUT_NOTHING, ROLLOUT_WRITE_NONE, 1, 0, false },
 	};
@@ -174,9 +193,13 @@ static void test_kept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_limit), cmocka_unit_test(test_no_limit),
-		cmocka_unit_test(test_start), cmocka_unit_test(test_start_without_the_paused),
-		cmocka_unit_test(test_force), cmocka_unit_test(test_need),
+		cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_no_limit),
+		cmocka_unit_test(test_start),
+		cmocka_unit_test(test_start_without_the_paused),
+		cmocka_unit_test(test_start_without_the_deleted),
+		cmocka_unit_test(test_force),
+		cmocka_unit_test(test_need),
 		cmocka_unit_test(test_kept),
 	};
 

@@ -93,7 +93,12 @@ check "drift is said" until_ 20 condition web "DeployTrackingReady=False/Version
 check "the phase stays Ready" ready $ns web 20
 check "what was rolled out stays" serves web v2
 
-# InPlace: nobody restarts; a pod that does not adopt is named.
+# InPlace: nobody restarts, there is nothing to roll; a pod that does not adopt is named.
+released() {
+	kubectl -n $ns get events.events.k8s.io -o json | jq '[.items[] | select(.reason == "PodReleased" and
+		(.regarding.name | startswith("web-celld-"))) | .series.count // 1] | add // 0'
+}
+had=$(released)
 patch web '{"appVersion":"auto"}' > /dev/null
 check "following again" until_ 20 condition web "DeployTrackingReady=True/Tracking following v2"
 sim web-celld-1 adopt_fail
@@ -105,6 +110,7 @@ deploy web v4
 check "adopted, it is Ready" ready $ns web 60
 check "and rolled out" until_ 20 serves web v4
 check "nobody was restarted" [ "$(restarted web)" = "$before" ]
+check "nor released for it" [ "$(released)" = "$had" ]
 
 # Rotation: a used key rolls the fleet through its gate; anything else does nothing.
 keys keys s3cr3t-0f-the-st0re other
