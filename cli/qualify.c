@@ -230,12 +230,11 @@ static void conditions(struct run *run, char tag[STORE_TAG])
 	struct check *c = begin(run, "create", "nothing can be stored");
 	int r = put(run, "object", "one", true, NULL, first);
 
-	if (r ==
-	    -ERR_NOT_FOUND) /* what is new need not be there: it is the place that is missing */
-		r = err_set(
-			&run->e, ERR_PROTOCOL,
-			"the store answers status 404 to a write: there is no such bucket, or the "
-			"endpoint is another one");
+	/* What is new need not be there: it is the place that is missing. */
+	if (r == -ERR_NOT_FOUND)
+		r = err_set(&run->e, ERR_PROTOCOL,
+			    "the store answers status 404 to a write: there is no such bucket, or "
+			    "the endpoint is another one");
 	judge(run, c, r, 0, "a new object was refused");
 	if (c->verdict != PASS)
 		return;
