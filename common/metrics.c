@@ -64,7 +64,10 @@ static void write_escaped(struct buf *to, const char *s, bool quote)
 		if (!*s)
 			return;
 		buf_putc(to, '\\');
-		buf_putc(to, (*s == '\n' ? 'n' : *s));
+		if (*s == '\n')
+			buf_putc(to, 'n');
+		else
+			buf_putc(to, *s);
 		s++;
 	}
 }
