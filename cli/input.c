@@ -117,3 +117,11 @@ void input_done(struct input *in)
 	free(in->v);
 	*in = (struct input)INPUT_INIT;
 }
+
+void input_give_namespace(struct json *doc, const char *namespace)
+{
+	struct json *metadata = json_get_mutable(doc, "metadata");
+
+	if (json_kind(metadata) == JSON_OBJECT && str_empty(json_get_str(metadata, "namespace")))
+		json_set_str(metadata, "namespace", namespace);
+}

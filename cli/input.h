@@ -43,6 +43,8 @@ struct input {
  */
 int input_read(struct input *in, const char *file, FILE *stdin_, struct err *e);
 void input_done(struct input *in);
+/* The namespace that the command line gives to a document that names none, as kubectl does. */
+void input_give_namespace(struct json *doc, const char *namespace);
 /* The line and column, from 1, of a fault's path in the object's file; of the nearest thing around it. */
 void input_where(const struct input_object *o, const char *path, struct yaml_place *ret);
 

@@ -58,15 +58,6 @@ static bool is_kind(const struct json *doc, const char *kind)
 	return api && is && str_eq(api, WORKERAPP_API) && str_eq(is, kind);
 }
 
-/* The namespace that the command line gives to documents that name none, as kubectl does. */
-static void give_namespace(struct json *doc, const char *namespace)
-{
-	struct json *metadata = json_get_mutable(doc, "metadata");
-
-	if (json_kind(metadata) == JSON_OBJECT && str_empty(json_get_str(metadata, "namespace")))
-		json_set_str(metadata, "namespace", namespace);
-}
-
 static const char *own(const struct json *j, const char *name)
 {
 	const char *s = json_get_str(j, name);
@@ -156,7 +147,7 @@ static int render_doc(const struct run *run, const struct json *doc)
 	struct err e = ERR_INIT;
 	int r;
 
-	give_namespace(copy, run->o.namespace);
+	input_give_namespace(copy, run->o.namespace);
 	r = workerapp_parse(copy, &faults, &app, &e);
 	if (r) {
 		fprintf(run->err, "kubectl-celld render: %s\n", e.message);

@@ -254,11 +254,9 @@ static void give_namespace(struct run *run, const char *namespace)
 {
 	for (size_t i = 0; i < run->objects.n; i++) {
 		struct json *object = run->objects.v[i].value;
-		struct json *metadata = json_get_mutable(object, "metadata");
 
-		if (kind_of(object) != OTHER && json_kind(metadata) == JSON_OBJECT &&
-		    !*text_of(object, "namespace"))
-			json_set_str(metadata, "namespace", namespace);
+		if (kind_of(object) != OTHER)
+			input_give_namespace(object, namespace);
 	}
 }
 

@@ -338,14 +338,6 @@ static bool is_echo(struct cache *c, enum cache_kind kind, const struct json *ob
 	return echo;
 }
 
-static bool is_buried(const struct cache *c, const struct json *object)
-{
-	const struct json *meta = json_get(object, "metadata");
-
-	return graves_has(&c->graves, json_get_str(meta, "uid"),
-			  json_get_str(meta, "resourceVersion"));
-}
-
 enum source { EVENT, ANSWER, LISTED };
 
 /* LISTED: of a list of that version. */
@@ -365,7 +357,7 @@ static bool put(struct cache *c, enum cache_kind kind, const struct json *object
 	m = place(c, kind, object, name, sizeof(name));
 	old = m ? map_get(m, name) : NULL;
 	newer = m && is_news(old, entry_version(x), listed, list_version) &&
-		!(source == ANSWER && !old && is_buried(c, object));
+		!(source == ANSWER && !old && graves_has(&c->graves, object));
 	if (listed && old)
 		old->unlisted = false;
 	if (newer) {
@@ -504,9 +496,7 @@ void cache_list_end(struct cache *c, enum cache_kind kind, const char *ns, const
 
 void cache_remove(struct cache *c, enum cache_kind kind, const struct json *object)
 {
-	const struct json *meta = json_get(object, "metadata");
-	const char *uid = json_get_str(meta, "uid"),
-		   *version = json_get_str(meta, "resourceVersion");
+	const char *uid = json_get_str(json_get(object, "metadata"), "uid");
 	char name[512];
 	struct map *m;
 	const struct entry *old;
@@ -515,7 +505,7 @@ void cache_remove(struct cache *c, enum cache_kind kind, const struct json *obje
 	m = place(c, kind, object, name, sizeof(name));
 	old = m ? map_get(m, name) : NULL;
 	if (kind != CACHE_POD) /* of which we write none */
-		graves_add(&c->graves, uid, version);
+		graves_add(&c->graves, object);
 	if (old && (!uid || str_eq(uid, entry_uid(old)))) {
 		map_del(m, name);
 		c->pods -= kind == CACHE_POD;

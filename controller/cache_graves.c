@@ -4,8 +4,11 @@
 
 #include "controller/cache.h"
 
-void graves_add(struct graves *g, const char *uid, const char *version)
+void graves_add(struct graves *g, const struct json *object)
 {
+	const struct json *meta = json_get(object, "metadata");
+	const char *uid = json_get_str(meta, "uid");
+	const char *version = json_get_str(meta, "resourceVersion");
 	size_t i;
 
 	if (!uid || !version)
@@ -15,8 +18,12 @@ void graves_add(struct graves *g, const char *uid, const char *version)
 	(void)snprintf(g->v[i].version, sizeof(g->v[i].version), "%s", version);
 }
 
-bool graves_has(const struct graves *g, const char *uid, const char *version)
+bool graves_has(const struct graves *g, const struct json *object)
 {
+	const struct json *meta = json_get(object, "metadata");
+	const char *uid = json_get_str(meta, "uid");
+	const char *version = json_get_str(meta, "resourceVersion");
+
 	if (!uid || !version)
 		return false;
 	for (size_t i = 0; i < GRAVES; i++) {

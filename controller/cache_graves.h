@@ -8,7 +8,7 @@
 #ifndef CONTROLLER_CACHE_GRAVES_H
 #define CONTROLLER_CACHE_GRAVES_H
 
-#include "common/base.h"
+#include "common/json.h"
 #include "controller/fleet.h"
 
 /* More deletions than come while one answer is on its way. */
@@ -21,9 +21,9 @@ struct graves {
 	size_t next;
 };
 
-/* version: at which it was deleted, or the last one that is known. Either NULL: nothing. */
-void graves_add(struct graves *g, const char *uid, const char *version);
+/* The object as it was deleted, or as it is known last. */
+void graves_add(struct graves *g, const struct json *object);
 /* Whether the object of that version is one that has been deleted since. */
-bool graves_has(const struct graves *g, const char *uid, const char *version);
+bool graves_has(const struct graves *g, const struct json *object);
 
 #endif

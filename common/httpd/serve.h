@@ -30,7 +30,7 @@ struct httpd {
 	struct pair *pair;	       /* in use for new connections; NULL: plain, or none yet */
 	_Atomic(struct pair *) handed; /* the newest pair of httpd_set_pair, not taken yet */
 	struct pair_stamp used, bad;   /* of the files in use; of those that were refused last */
-	bool refusing;
+	bool refusing;		       /* the files on disk are the bad ones */
 
 	struct conns conns;
 
