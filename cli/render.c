@@ -133,7 +133,7 @@ static int render_app(const struct run *run, const struct workerapp *app, struct
 		in.store = &store;
 	if (app->app_version_auto)
 		in.app_version = run->o.app_version;
-	(void)image_celld_version(app->image, app->celld_version, &in.version, NULL);
+	(void)image_celld_version(app->image, app->celld_version, &in.version);
 	if (route_refusal(&in))
 		tell(run, app, "no route", route_refusal(&in));
 	return print(run, &in);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json/nodes.h"
 #include "common/json/tree.h"
 #include "common/json_scan.h"
 #include "common/limits.h"
@@ -33,18 +34,18 @@ static const struct json *out(const cJSON *c)
 static struct json *out_mut(cJSON *c)
 {
 	if (!c)
-		abort(); /* cJSON's allocator is xmalloc: it never fails */
+		abort(); /* cJSON's allocator is ours: it never fails */
 	return (struct json *)(void *)c;
 }
 
 static void *allocate(size_t n)
 {
-	return xmalloc(n);
+	return nodes_alloc(NULL, n);
 }
 
 static void use_our_allocator(void)
 {
-	cJSON_Hooks hooks = { .malloc_fn = allocate, .free_fn = free };
+	cJSON_Hooks hooks = { .malloc_fn = allocate, .free_fn = nodes_free };
 
 	cJSON_InitHooks(&hooks);
 }
@@ -156,9 +157,16 @@ static const struct json *member(const struct json *j, const char *name, size_t 
 	return NULL;
 }
 
+/* As member, but without the length of a name, which is mostly not there: this is what most of a review's rules ask. */
 const struct json *json_get(const struct json *j, const char *name)
 {
-	return member(j, name, strlen(name));
+	if (json_kind(j) != JSON_OBJECT)
+		return NULL;
+	for (const cJSON *c = in(j)->child; c; c = c->next) {
+		if (c->string[0] == name[0] && str_eq(c->string, name))
+			return out(c);
+	}
+	return NULL;
 }
 
 struct json *json_get_mutable(struct json *j, const char *name)

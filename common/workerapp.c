@@ -29,22 +29,29 @@ static const char *remedy(enum json_kind wanted, enum json_kind found)
 	return remedies[wanted];
 }
 
+static void kind_fault(const struct json *j, enum json_kind wanted, const char *path,
+		       struct faults *faults)
+{
+	enum json_kind found = json_kind(j);
+	cleanup(freep) char *text = json_text(j);
+
+	fault_add(faults, "wrong-type", path, text, "must be %s, is %s; %s",
+		  wanted == JSON_NUMBER ? "an integer" : a_kind[wanted], a_kind[found],
+		  remedy(wanted, found));
+}
+
 /* Absent and null are the same. Otherwise j has the wanted kind, or there is one fault more. */
 static bool is_kind(const struct json *j, enum json_kind wanted, const char *path,
 		    struct faults *faults)
 {
-	enum json_kind found = json_kind(j);
-	cleanup(freep) char *text = NULL;
+	enum json_kind found;
 
-	if (found == JSON_ABSENT || found == JSON_NULL)
+	if (!j) /* as most fields */
 		return false;
-	if (found == wanted)
-		return true;
-	text = json_text(j);
-	fault_add(faults, "wrong-type", path, text, "must be %s, is %s; %s",
-		  wanted == JSON_NUMBER ? "an integer" : a_kind[wanted], a_kind[found],
-		  remedy(wanted, found));
-	return false;
+	found = json_kind(j);
+	if (found != wanted && found != JSON_NULL)
+		kind_fault(j, wanted, path, faults);
+	return found == wanted;
 }
 
 static bool read_int(const struct json *j, const char *path, struct faults *faults, int64_t *ret)
@@ -302,37 +309,36 @@ static void read_field(struct workerapp *app, const struct workerapp_field *f, c
 	}
 }
 
-/* The name of the member that path means of parent, whose path has n bytes; NULL: it lies elsewhere, or deeper. */
-static const char *name_below(const char *path, const char *parent, size_t n)
+/* The objects that the fields at hand lie in, spec first. */
+struct way {
+	struct {
+		const struct json *j; /* NULL: absent */
+		size_t len;	      /* of its path */
+	} at[8];
+	size_t n;
+};
+
+/* Members follow their object, so what lies deeper than the parent is done with. */
+static const struct json *find(struct way *way, const struct workerapp_field *f)
 {
-	if (strncmp(path, parent, n) != 0 || path[n] != '.' || strchr(path + n + 1, '.'))
-		return NULL;
-	return path + n + 1;
+	while (way->at[way->n - 1].len != f->under)
+		way->n--;
+	return json_get(way->at[way->n - 1].j, workerapp_field_name(f));
 }
 
-/* An object comes before its members: these are not looked for from the top. */
 static void read_fields(struct workerapp *app)
 {
-	const struct json *inner = app->spec;
-	const char *inner_path = "spec", *name;
-	size_t n = strlen(inner_path);
+	struct way way = { .at = { { app->spec, strlen("spec") } }, .n = 1 };
 
 	for (size_t i = 0; i < workerapp_n_fields; i++) {
 		const struct workerapp_field *f = &workerapp_fields[i];
-		const struct json *j;
+		const struct json *j = find(&way, f);
 
-		if ((name = name_below(f->path, inner_path, n)))
-			j = json_get(inner, name);
-		else if ((name = name_below(f->path, "spec", 4)))
-			j = json_get(app->spec, name);
-		else
-			j = json_at_path(app->doc, f->path);
-		if (f->kind == F_OBJECT || f->kind == F_SET) {
-			inner = j;
-			inner_path = f->path;
-			n = strlen(inner_path);
-		}
 		read_field(app, f, j);
+		if (f->kind != F_OBJECT && f->kind != F_SET)
+			continue;
+		way.at[way.n].j = j;
+		way.at[way.n++].len = strlen(f->path);
 	}
 }
 

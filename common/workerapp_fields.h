@@ -25,7 +25,8 @@ enum field_kind {
 };
 
 struct workerapp_field {
-	const char *path; /* parents stand before their children */
+	const char *path; /* an object's members follow it, before anything else of its parent */
+	size_t under;	  /* bytes of the parent's path */
 	enum field_kind kind;
 	size_t at; /* in struct workerapp */
 	const char *const *choices;
@@ -35,5 +36,11 @@ struct workerapp_field {
 
 extern const struct workerapp_field workerapp_fields[];
 extern const size_t workerapp_n_fields;
+
+/* In its parent. */
+static inline const char *workerapp_field_name(const struct workerapp_field *f)
+{
+	return f->path + f->under + 1;
+}
 
 #endif

@@ -5,6 +5,7 @@
 #ifndef COMMON_WORKERAPP_JUDGE_H
 #define COMMON_WORKERAPP_JUDGE_H
 
+#include "common/celld/image.h"
 #include "common/celld/table.h"
 #include "common/workerapp.h"
 
@@ -19,7 +20,10 @@ struct running {
 struct judge {
 	const struct workerapp *app;
 	const struct celld_table *table;
-	bool has_version; /* false: the image does not tell; then no rule asks for the version */
+	bool has_image;	     /* spec.celld.image is a legal reference */
+	struct image image;  /* then */
+	bool image_conflict; /* its tag and spec.celld.version tell different versions */
+	bool has_version;    /* false: the image does not tell; then no rule asks for the version */
 	struct version version;
 	const struct celld_facts *facts; /* of version; NULL without one */
 	const struct running *running;	 /* NULL: CREATE */
@@ -48,6 +52,9 @@ void judge_warn(const struct judge *j, const char *fmt, ...) printf_like(2, 3);
 void judge_since(const struct judge *j, size_t fact, char text[VERSION_TEXT]);
 /* A fault unless s is absent or the name of a Kubernetes object; what: "Secret". */
 void judge_object_name(const struct judge *j, const char *path, const char *s, const char *what);
+/* The same for one of many: fmt is its path, which is printed only when there is a fault. */
+void judge_item_name(const struct judge *j, const char *s, const char *what, const char *fmt, ...)
+	printf_like(4, 5);
 /* A fault unless min <= v <= max. */
 void judge_range(const struct judge *j, const char *path, int64_t v, int64_t min, int64_t max);
 /* A fault unless a list or a map has at most max elements. */

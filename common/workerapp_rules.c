@@ -60,6 +60,19 @@ void judge_object_name(const struct judge *j, const char *path, const char *s, c
 			  fault_value(&shown, s), what);
 }
 
+void judge_item_name(const struct judge *j, const char *s, const char *what, const char *fmt, ...)
+{
+	char path[128];
+	va_list ap;
+
+	if (!s || syntax_object_name(s))
+		return;
+	va_start(ap, fmt);
+	(void)vsnprintf(path, sizeof(path), fmt, ap);
+	va_end(ap);
+	judge_object_name(j, path, s, what);
+}
+
 void judge_range(const struct judge *j, const char *path, int64_t v, int64_t min, int64_t max)
 {
 	char text[32];
@@ -90,7 +103,7 @@ static struct running running_of(const struct workerapp *old)
 	const struct strlist *l = &old->seen.celld_versions;
 	struct running r = { .v = xcalloc(l->n + 1, sizeof(*r.v)) };
 
-	if (old->image && image_celld_version(old->image, old->celld_version, &r.v[r.n], NULL))
+	if (old->image && image_celld_version(old->image, old->celld_version, &r.v[r.n]))
 		r.n++;
 	else
 		r.unreadable = true;
@@ -115,8 +128,10 @@ static struct judge judge_of(const struct workerapp *app, const struct rules_fac
 			   .faults = faults,
 			   .warnings = warnings };
 
+	j.has_image = app->image && image_parse(app->image, &j.image);
 	j.has_version =
-		app->image && image_celld_version(app->image, app->celld_version, &j.version, NULL);
+		app->image && image_version(j.has_image ? &j.image : NULL, app->celld_version,
+					    &j.version, &j.image_conflict);
 	if (j.has_version)
 		j.facts = celld_facts_of(facts->table, j.version);
 	return j;

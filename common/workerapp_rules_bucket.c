@@ -181,13 +181,15 @@ static void credential(const struct judge *j, const struct credential *c)
 	cleanup(freep) char *path = NULL, *both = NULL;
 	struct fault_value shown;
 
-	if (!c->value)
+	bool fits = c->scheme == SCHEME_NONE || scheme == SCHEME_NONE || c->scheme == scheme;
+
+	if (!c->value || (c->legal && fits))
 		return;
 	path = xasprintf("spec.bucket.credentialsFrom.%s", c->name);
 	if (!c->legal)
 		fault_add(j->faults, "credential-syntax", path, c->value, "%s is none; write %s",
 			  fault_value(&shown, c->value), c->form);
-	if (c->scheme == SCHEME_NONE || scheme == SCHEME_NONE || c->scheme == scheme)
+	if (fits)
 		return;
 	both = xasprintf("%s %s", c->value, scheme_text[scheme]);
 	fault_add(j->faults, "credential-scheme", path, both, "is for %s only; write %s for %s",
@@ -216,9 +218,12 @@ static void credentials(const struct judge *j)
 
 	for (size_t i = 0; i < array_len(all); i++) {
 		credential(j, &all[i]);
+		n += all[i].value != NULL;
+	}
+	for (size_t i = 0; n > 1 && i < array_len(all); i++) {
 		if (all[i].value)
 			len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s",
-						n++ ? " and " : "", all[i].name);
+						len ? " and " : "", all[i].name);
 	}
 	if (n > 1)
 		fault_add(j->faults, "credentials-one", "spec.bucket.credentialsFrom", names,

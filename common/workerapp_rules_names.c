@@ -119,8 +119,10 @@ static void deployment_policy(const struct judge *j)
 }
 
 /* The tag or "" in text; an image with a digest moves nowhere. */
-static void warn_of_tag(const struct judge *j, const struct image *image)
+static void warn_of_tag(const struct judge *j)
 {
+	const struct image *image = &j->image;
+
 	if (image->digest || image->has_version)
 		return;
 	if (image->tag_len)
@@ -137,28 +139,25 @@ static void image(const struct judge *j)
 {
 	const struct workerapp *app = j->app;
 	struct fault_value shown, shown2;
-	struct image image;
-	bool conflict = false;
-	struct version version;
 
 	if (!app->image) {
 		fault_add(j->faults, "image-required", "spec.celld.image", "",
 			  "there is none; write one such as ghcr.io/denoland/celld:v0.6.2");
 		return;
 	}
-	if (!image_parse(app->image, &image) || strlen(app->image) > 512) {
+	if (!j->has_image || strlen(app->image) > 512) {
 		fault_add(j->faults, "image-syntax", "spec.celld.image", app->image,
 			  "%s is no image reference; write REGISTRY/NAME:TAG or "
 			  "REGISTRY/NAME@sha256: and 64 hexadecimal digits",
 			  fault_value(&shown, app->image));
 		return;
 	}
-	if (!image_celld_version(app->image, app->celld_version, &version, &conflict))
+	if (!j->has_version)
 		fault_add(j->faults, "image-version", "spec.celld.image", app->image,
 			  "%s does not tell its celld version; write a tag such as v0.6.2, or "
 			  "celld.version",
 			  fault_value(&shown, app->image));
-	if (conflict) {
+	if (j->image_conflict) {
 		cleanup(freep) char *both = xasprintf("%s %s", app->image, app->celld_version);
 
 		fault_add(j->faults, "image-version-conflict", "spec.celld.version", both,
@@ -167,7 +166,7 @@ static void image(const struct judge *j)
 			  fault_value(&shown, app->celld_version),
 			  fault_value(&shown2, app->image));
 	}
-	warn_of_tag(j, &image);
+	warn_of_tag(j);
 }
 
 static void celld(const struct judge *j)
@@ -186,20 +185,18 @@ static void celld(const struct judge *j)
 		fault_add(j->faults, "celld-version-syntax", "spec.celld.version", s,
 			  "%s is no version; write vX.Y.Z, such as v0.6.2", fault_value(&shown, s));
 	judge_length(j, "spec.celld.imagePullSecrets", app->pull_secrets.n, PULL_SECRETS);
-	for (size_t i = 0; i < app->pull_secrets.n && i < PULL_SECRETS; i++) {
-		cleanup(freep) char *path = xasprintf("spec.celld.imagePullSecrets[%zu].name", i);
-
-		judge_object_name(j, path, app->pull_secrets.v[i], "Secret");
-	}
+	for (size_t i = 0; i < app->pull_secrets.n && i < PULL_SECRETS; i++)
+		judge_item_name(j, app->pull_secrets.v[i], "Secret",
+				"spec.celld.imagePullSecrets[%zu].name", i);
 }
 
 static void gateway_part(const struct judge *j, const struct json *g, size_t i, const char *member,
 			 const char *what)
 {
-	cleanup(freep) char *path = xasprintf("spec.ingress.gatewayRefs[%zu].%s", i, member);
 	const char *s = json_get_str(g, member);
 
-	judge_object_name(j, path, str_empty(s) ? NULL : s, what);
+	judge_item_name(j, str_empty(s) ? NULL : s, what, "spec.ingress.gatewayRefs[%zu].%s", i,
+			member);
 }
 
 static void gateways(const struct judge *j)
@@ -208,14 +205,14 @@ static void gateways(const struct judge *j)
 
 	for (const struct json *g = json_first(j->app->ingress.gateway_refs); g && i < GATEWAYS;
 	     g = json_next(g), i++) {
-		cleanup(freep) char *path = xasprintf("spec.ingress.gatewayRefs[%zu].name", i);
-		const char *s = json_get_str(g, "name");
+		if (str_empty(json_get_str(g, "name"))) {
+			cleanup(freep) char *path =
+				xasprintf("spec.ingress.gatewayRefs[%zu].name", i);
 
-		if (str_empty(s))
 			fault_add(j->faults, "gateway-name", path, "",
 				  "there is none; write the name of a Gateway");
-		else
-			judge_object_name(j, path, s, "Gateway");
+		}
+		gateway_part(j, g, i, "name", "Gateway");
 		gateway_part(j, g, i, "namespace", "Namespace");
 		gateway_part(j, g, i, "sectionName", "listener");
 	}

@@ -215,7 +215,7 @@ static bool read_version(const struct json *notes, const struct json *spec, stru
 
 	if (version_read(json_get_str(notes, ANNOTATION_CELLD_VERSION), ret))
 		return true;
-	return image && image_celld_version(image, NULL, ret, NULL);
+	return image && image_celld_version(image, NULL, ret);
 }
 
 bool fleet_read_pod(const struct json *pod, struct fleet_pod *ret)

@@ -75,7 +75,7 @@ static void choose_version(struct turn *t)
 		json_str(json_path(t->sts, "metadata", "annotations", ANNOTATION_EXPECTED, NULL));
 
 	t->version_known =
-		image_celld_version(t->app->image, t->app->celld_version, &t->input.version, NULL);
+		image_celld_version(t->app->image, t->app->celld_version, &t->input.version);
 	t->input.app = t->app;
 	t->input.table = t->view->table;
 	t->input.operator_namespace = t->o->operator_namespace;

@@ -148,18 +148,24 @@ bool image_parse(const char *ref, struct image *ret)
 	return true;
 }
 
-bool image_celld_version(const char *ref, const char *declared, struct version *ret,
-			 bool *ret_conflict)
+bool image_version(const struct image *image, const char *declared, struct version *ret,
+		   bool *ret_conflict)
 {
-	struct image image;
 	struct version said;
-	bool has_tag = image_parse(ref, &image) && image.has_version;
+	bool has_tag = image && image->has_version;
 	bool has_said = version_read(declared, &said);
 
-	if (ret_conflict)
-		*ret_conflict = has_tag && has_said && version_cmp(image.version, said) != 0;
+	*ret_conflict = has_tag && has_said && version_cmp(image->version, said) != 0;
 	if (!has_tag && !has_said)
 		return false;
-	*ret = has_tag ? image.version : said;
+	*ret = has_tag ? image->version : said;
 	return true;
+}
+
+bool image_celld_version(const char *ref, const char *declared, struct version *ret)
+{
+	struct image image;
+	bool conflict;
+
+	return image_version(image_parse(ref, &image) ? &image : NULL, declared, ret, &conflict);
 }

@@ -18,10 +18,12 @@ struct image {
  * tag. */
 bool image_parse(const char *ref, struct image *ret);
 /*
- * The celld version of an image and spec.celld.version (NULL: not given). False: neither tells.
- * *ret_conflict (may be NULL) is set when both tell and differ; *ret is then the tag's.
+ * The celld version of an image (NULL: no legal one) and spec.celld.version (NULL: not given). False: neither tells.
+ * *ret_conflict is set when both tell and differ; *ret is then the tag's.
  */
-bool image_celld_version(const char *ref, const char *declared, struct version *ret,
-			 bool *ret_conflict);
+bool image_version(const struct image *image, const char *declared, struct version *ret,
+		   bool *ret_conflict);
+/* The same for a reference that nobody has read yet. */
+bool image_celld_version(const char *ref, const char *declared, struct version *ret);
 
 #endif

@@ -4,12 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json/nodes.h"
 #include "common/json_scan.h"
 
 struct reader {
 	const char *at;
 	size_t left;	/* of values that may be made */
 	bool too_large; /* a number was */
+	struct nodes nodes;
 };
 
 /* A string as it stands in the text, quotes included. */
@@ -39,9 +41,10 @@ static char *put(const struct quoted *q, char *to)
 	return to + room_of(q);
 }
 
-static cJSON *node(int type, const struct quoted *name, const struct quoted *value)
+static cJSON *node(struct reader *r, int type, const struct quoted *name,
+		   const struct quoted *value)
 {
-	cJSON *c = xmalloc(sizeof(*c) + room_of(name) + room_of(value));
+	cJSON *c = nodes_alloc(&r->nodes, sizeof(*c) + room_of(name) + room_of(value));
 	char *to = (char *)(c + 1);
 
 	memset(c, 0, sizeof(*c));
@@ -132,7 +135,7 @@ static void append(cJSON *parent, cJSON *c)
 
 static cJSON *read_array(struct reader *r, const struct quoted *name)
 {
-	cJSON *a = node(cJSON_Array, name, &none);
+	cJSON *a = node(r, cJSON_Array, name, &none);
 
 	r->at++;
 	skip_space(r);
@@ -148,7 +151,7 @@ static cJSON *read_array(struct reader *r, const struct quoted *name)
 
 static cJSON *read_object(struct reader *r, const struct quoted *name)
 {
-	cJSON *o = node(cJSON_Object, name, &none);
+	cJSON *o = node(r, cJSON_Object, name, &none);
 
 	r->at++;
 	skip_space(r);
@@ -171,7 +174,7 @@ static cJSON *read_object(struct reader *r, const struct quoted *name)
 static cJSON *read_word(struct reader *r, int type, size_t len, const struct quoted *name)
 {
 	r->at += len;
-	return node(type, name, &none);
+	return node(r, type, name, &none);
 }
 
 static cJSON *read_value(struct reader *r, const struct quoted *name)
@@ -188,7 +191,7 @@ static cJSON *read_value(struct reader *r, const struct quoted *name)
 		return read_array(r, name);
 	case '"':
 		q = read_quoted(r);
-		return node(cJSON_String, name, &q);
+		return node(r, cJSON_String, name, &q);
 	case 't':
 		return read_word(r, cJSON_True, 4, name);
 	case 'f':
@@ -196,7 +199,7 @@ static cJSON *read_value(struct reader *r, const struct quoted *name)
 	case 'n':
 		return read_word(r, cJSON_NULL, 4, name);
 	default:
-		c = node(cJSON_Number, name, &none);
+		c = node(r, cJSON_Number, name, &none);
 		c->valuedouble = read_number(r);
 		return c;
 	}
@@ -207,6 +210,7 @@ const char *tree_build(const char *text, size_t max, cJSON **ret)
 	struct reader r = { .at = text, .left = max };
 	cJSON *c = read_value(&r, &none);
 
+	nodes_close(&r.nodes);
 	if (r.left && !r.too_large) {
 		*ret = c;
 		return NULL;
@@ -221,7 +225,7 @@ static cJSON *copy_node(const cJSON *c)
 {
 	size_t name = c->string ? strlen(c->string) + 1 : 0;
 	size_t value = c->valuestring ? strlen(c->valuestring) + 1 : 0;
-	cJSON *d = xmalloc(sizeof(*d) + name + value);
+	cJSON *d = nodes_alloc(NULL, sizeof(*d) + name + value);
 	char *to = (char *)(d + 1);
 
 	memset(d, 0, sizeof(*d));

@@ -1,7 +1,7 @@
 /*
  * tree.h - makes cJSON's trees out of text that js_scan has passed. Of json.c alone.
  *
- * A node, its name and its string are one piece of memory. With cJSON's own reader a review of 4 KiB or 64 KiB takes a
+ * A node, its name and its string lie together (nodes.h). With cJSON's own reader a review of 4 KiB or 64 KiB takes a
  * quarter more instructions (`make bench-check`), and the bound on values would be a second walk. cJSON's flags for
  * borrowed text say so, so that cJSON_Delete frees each piece once; cJSON_Duplicate would leave names behind that are
  * shared, which is why there is a copy here.

@@ -161,14 +161,16 @@ static void test_celld_version(void **state)
 	for (size_t i = 0; i < array_len(v); i++) {
 		struct version got = { .major = 77 };
 		bool conflict = !v[i].conflict;
+		struct image image;
 		char text[VERSION_TEXT];
 
-		assert_int_equal(image_celld_version(v[i].ref, v[i].declared, &got, &conflict),
+		assert_int_equal(image_version(image_parse(v[i].ref, &image) ? &image : NULL,
+					       v[i].declared, &got, &conflict),
 				 v[i].want != NULL);
 		version_text(got, text);
 		assert_string_equal(text, v[i].want ? v[i].want : "v77.0.0");
 		assert_int_equal(conflict, v[i].conflict);
-		assert_int_equal(image_celld_version(v[i].ref, v[i].declared, &got, NULL),
+		assert_int_equal(image_celld_version(v[i].ref, v[i].declared, &got),
 				 v[i].want != NULL);
 	}
 }

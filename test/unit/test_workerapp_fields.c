@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/buf.h"
+#include "common/workerapp_fields.h"
 #include "test/lib/rules_table.h"
 
 static void check(const char *change, const char *want)
@@ -80,11 +81,38 @@ static void test_near_miss(void **state)
 	assert_null(workerapp_near_miss("a23456789", longer));
 }
 
+static bool is_object(const struct workerapp_field *f)
+{
+	return f->kind == F_OBJECT || f->kind == F_SET;
+}
+
+/* The reader finds a field's parent by this order alone. */
+static void test_members_follow_their_object(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < workerapp_n_fields; i++) {
+		const struct workerapp_field *f = &workerapp_fields[i], *before = f;
+		size_t n = f->under;
+
+		assert_int_equal(f->path[n], '.');
+		assert_null(strchr(workerapp_field_name(f), '.'));
+		/* back over what is also within the parent */
+		while (before > workerapp_fields && strncmp(before->path, f->path, n + 1) == 0)
+			before--;
+		if (n == strlen("spec"))
+			continue;
+		if (!is_object(before) || strlen(before->path) != n ||
+		    strncmp(before->path, f->path, n) != 0)
+			fail_msg("%s does not follow its object", f->path);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_unknown_fields),
 		cmocka_unit_test(test_near_miss),
+		cmocka_unit_test(test_members_follow_their_object),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
