@@ -23,10 +23,11 @@ for _ in $(seq 250); do
 	done
 done | sed '$d' > "$work/curl"
 touch "$work/on"
-# Ten callers of 40 a second at most, each on a connection of its own: together 200 a second on a busy machine too.
+# Ten callers of 40 a second at most, each on a connection of its own: together 200 a second on a busy machine too. Each code
+# is written when it is there: on a slow machine curl would keep them for longer than "requests begin" waits.
 caller() {
 	while [ -e "$work/on" ] || [ "$(wc -l < "$work/codes.$1")" -lt $((RESTART_REVIEWS / 10)) ]; do
-		curl -s --rate 40/s -K "$work/curl" >> "$work/codes.$1" || echo "curl $?" >> "$work/codes.$1"
+		stdbuf -oL curl -s --rate 40/s -K "$work/curl" >> "$work/codes.$1" || echo "curl $?" >> "$work/codes.$1"
 	done
 }
 start=$SECONDS
