@@ -180,7 +180,6 @@ static void credential(const struct judge *j, const struct credential *c)
 	enum bucket_scheme scheme = j->app->bucket.scheme;
 	cleanup(freep) char *path = NULL, *both = NULL;
 	struct fault_value shown;
-
 	bool fits = c->scheme == SCHEME_NONE || scheme == SCHEME_NONE || c->scheme == scheme;
 
 	if (!c->value || (c->legal && fits))
